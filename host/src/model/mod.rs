@@ -1,0 +1,11 @@
+//! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
+
+pub mod failure;
+pub mod money;
+pub mod page;
+pub mod usage;
+
+pub use failure::PageFailure;
+pub use money::Nanodollars;
+pub use page::{FetchedPage, MediaKind};
+pub use usage::{Charge, Usage};

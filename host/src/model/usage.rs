@@ -1,0 +1,47 @@
+//! What serving a page consumed, and what that costs.
+
+use std::time::Duration;
+
+use super::Nanodollars;
+
+/// What one page consumed. Measured, never estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Decoded bytes of the main document (and of sub-resources when rendered). Spec: "content before transformation".
+    pub content_bytes: u64,
+    /// CPU time of decoding and parsing the page, and of the browser for rendered pages.
+    pub compute: Duration,
+    /// CPU time of filters, extractors, formats and chunkers.
+    pub transform: Duration,
+    /// Bytes kept in storage for the caller.
+    pub stored_bytes: u64,
+}
+
+/// What one page costs, in the parts of the wire's `costs` object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// Charge for AI work.
+    pub ai: Nanodollars,
+    /// Charge for CPU other than transformations.
+    pub compute: Nanodollars,
+    /// Charge for stored files.
+    pub file: Nanodollars,
+    /// Charge for transferred content.
+    pub bytes_transferred: Nanodollars,
+    /// Charge for the CPU of plugins.
+    pub transform: Nanodollars,
+    /// What the service charges for a provider's work (`costs.vendor.billed_cost`).
+    pub vendor_billed: Nanodollars,
+}
+
+impl Charge {
+    /// The whole charge: the sum of its parts.
+    pub fn total(&self) -> Nanodollars {
+        self.ai
+            + self.compute
+            + self.file
+            + self.bytes_transferred
+            + self.transform
+            + self.vendor_billed
+    }
+}

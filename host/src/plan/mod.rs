@@ -1,0 +1,185 @@
+//! What a request means once it is checked: all defaults filled in, all rules applied. Inside nobody asks "was it set".
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use crate::model::{Nanodollars, PageFailure};
+
+/// Pages asked for by one `/scrape` request, in the order of the answer.
+#[derive(Clone, Debug)]
+pub struct ScrapePlan {
+    /// One plan a page.
+    pub pages: Vec<PagePlan>,
+    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+}
+
+/// Everything that decides how one page is served and what comes back.
+#[derive(Clone, Debug)]
+pub struct PagePlan {
+    /// The address as the caller wrote it; the entry's `url` when the page never got a final one.
+    pub requested: String,
+    /// The address to fetch, or why it can never be fetched (a refused scheme, say): then the page is that failure.
+    pub url: Result<Url, PageFailure>,
+    /// Which engine may serve it.
+    pub engine: Engine,
+    /// How to fetch it.
+    pub fetch: FetchPlan,
+    /// What to make of it.
+    pub output: OutputPlan,
+    /// Most the page may cost; `Nanodollars::MAX` when the caller set none.
+    pub ceiling: Nanodollars,
+    /// Whether a third-party provider may serve it.
+    pub router: RouterPlan,
+}
+
+/// `request`: who may serve the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Plain HTTP first, a browser when the page needs one.
+    Smart,
+    /// Plain HTTP only.
+    Http,
+    /// Always a browser.
+    Browser,
+}
+
+/// How a page is fetched.
+#[derive(Clone, Debug)]
+pub struct FetchPlan {
+    /// Total time for the page, redirects included.
+    pub timeout: Duration,
+    /// The caller's own headers, checked: no hop-by-hop headers, no `Host`, no CR or LF. For the target's origin only.
+    pub headers: Vec<(http::HeaderName, http::HeaderValue)>,
+    /// The caller's cookies, name and value. For the target's origin only.
+    pub cookies: Vec<(String, String)>,
+    /// Value of `User-Agent`; `None` is the server's own.
+    pub user_agent: Option<String>,
+    /// Value of `Accept-Language`.
+    pub locale: Option<String>,
+    /// ISO 3166 code, upper case, for the proxy pools that have one.
+    pub country_code: Option<String>,
+    /// Name of the proxy pool asked for.
+    pub pool: Pool,
+    /// Whether robots.txt decides.
+    pub respect_robots: bool,
+    /// `cache`: whether a stored page may serve, and how old it may be.
+    pub cache: CachePlan,
+}
+
+/// `proxy`: the pool of upstream proxies a page asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pool {
+    /// Standard rotation, included in the price.
+    #[default]
+    Standard,
+    /// Addresses of internet providers.
+    Isp,
+    /// Addresses of homes.
+    Residential,
+    /// The smaller pool of the flat-rate routes.
+    Unlimited,
+}
+
+impl Pool {
+    /// Name in requests and in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Isp => "isp",
+            Self::Residential => "residential",
+            Self::Unlimited => "unlimited",
+        }
+    }
+}
+
+/// `cache`: what a stored page may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachePlan {
+    /// Whether stored pages may be used at all.
+    pub enabled: bool,
+    /// Age up to which a stored page is used without asking the site.
+    pub max_age: Duration,
+    /// Whether an older one may be used when the site fails.
+    pub allow_stale: bool,
+}
+
+/// What to make of a fetched page.
+#[derive(Clone, Debug)]
+pub struct OutputPlan {
+    /// Formats of `content`; never empty.
+    pub formats: Vec<FormatChoice>,
+    /// Whether `return_format` was one string (content is that format) or a list (content is keyed by format).
+    pub single_format: bool,
+    /// Filters to run before every output, in order: name and options object.
+    pub filters: Vec<(String, Value)>,
+    /// Extractors asked for by name, with their options object; results stand under `extracted`.
+    pub extractors: BTreeMap<String, Value>,
+    /// `metadata`: add the metadata object.
+    pub metadata: bool,
+    /// `return_page_links`: add the links.
+    pub links: bool,
+    /// `return_headers`: add the response headers.
+    pub headers: bool,
+    /// `return_cookies`: add the cookies.
+    pub cookies: bool,
+    /// How to split `content`; `None` leaves it whole.
+    pub chunking: Option<Chunking>,
+    /// Most bytes of `content`, cut at a character boundary.
+    pub max_size: Option<usize>,
+}
+
+/// One format of `content`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormatChoice {
+    /// The name the caller used, canonical spelling (`raw` stays `raw`): the key of `content` when there are several.
+    pub name: String,
+    /// Which format makes it.
+    pub format: Format,
+    /// Options object for the plugin.
+    pub options: Value,
+}
+
+/// What makes a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A loaded format plugin, by its name in the registry.
+    Plugin(String),
+    /// `empty`: no content at all.
+    Empty,
+    /// `screenshot`: made by the browser.
+    Screenshot,
+}
+
+/// Which chunker splits the content, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunking {
+    /// Name of a loaded chunker.
+    pub chunker: String,
+    /// Options object for the plugin: `{"value": n}` for the built-in ones.
+    pub options: Value,
+}
+
+/// The `router` object, normalised. Spec: Router object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouterPlan {
+    /// When a provider may run.
+    pub mode: RouterMode,
+    /// Preferred provider.
+    pub provider: Option<String>,
+}
+
+/// When a provider may serve a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RouterMode {
+    /// Never. Also the shipped default of the operator when the object is absent.
+    #[default]
+    Off,
+    /// After the service's own stack failed.
+    Fallback,
+    /// Ahead of the service's own stack.
+    First,
+}
