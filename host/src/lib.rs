@@ -7,4 +7,6 @@ pub mod plan;
 
 pub mod document;
 
+pub mod plugins;
+
 pub mod page;
