@@ -4,6 +4,8 @@
     allow(clippy::unwrap_used, reason = "a test says what it expects")
 )]
 
+#[cfg(feature = "native")]
+pub mod abi;
 mod options;
 mod plugin;
 #[cfg(feature = "testkit")]
