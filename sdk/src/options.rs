@@ -19,6 +19,13 @@ pub(crate) fn read<T: DeserializeOwned + Default>(json: &str) -> Result<T, Failu
     serde_json::from_str(json).map_err(|error| explain::<T>(json, &error))
 }
 
+/// Writes an extractor's answer.
+#[cfg(any(target_arch = "wasm32", feature = "native"))]
+pub(crate) fn write(answer: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string(answer)
+        .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))
+}
+
 /// Finds the option that is to blame by reading each one alone.
 fn explain<T: DeserializeOwned>(json: &str, error: &serde_json::Error) -> Failure {
     let options: Map<String, Value> = match serde_json::from_str(json) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::{BitOr, Range};
 
 use crate::SelectorError;
@@ -121,6 +122,29 @@ impl From<Range<usize>> for Span {
             start: range.start as u32,
             end: range.end as u32,
         }
+    }
+}
+
+impl Span {
+    /// Groups units of a text into spans of `n_units` each. `starts` are the offsets at which units begin, in order. The first span
+    /// begins with the text, each other where its first unit begins, and the last one ends with the text: together they are the text.
+    pub fn group(
+        text: &str,
+        starts: impl IntoIterator<Item = usize>,
+        n_units: NonZeroU32,
+    ) -> Vec<Self> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let firsts = starts.into_iter().step_by(n_units.get() as usize).skip(1);
+        let mut spans = Vec::new();
+        let mut start = 0;
+        for first in firsts {
+            spans.push(Self::from(start..first));
+            start = first;
+        }
+        spans.push(Self::from(start..text.len()));
+        spans
     }
 }
 

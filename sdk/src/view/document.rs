@@ -8,6 +8,18 @@ use url::Url;
 use super::arrays::Arrays;
 use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
 
+/// Subtypes of `application` that are text.
+const TEXTUAL: [&str; 8] = [
+    "ecmascript",
+    "javascript",
+    "json",
+    "jsonl",
+    "x-javascript",
+    "x-ndjson",
+    "xml",
+    "yaml",
+];
+
 /// A parsed page. Making one costs next to nothing: it borrows the page's arrays, and nodes are small values that borrow it.
 pub struct Document<'a> {
     pub(super) arrays: Arrays<'a>,
@@ -55,6 +67,16 @@ impl<'a> Document<'a> {
             self.arrays.media_type,
             "text/html" | "application/xhtml+xml"
         )
+    }
+
+    /// Whether the page is neither HTML nor any other text: an image, a PDF, an archive.
+    pub fn is_binary(&self) -> bool {
+        let (kind, subtype) = self.media_type().split_once('/').unwrap_or_default();
+        let is_text = kind == "text"
+            || subtype.ends_with("+json")
+            || subtype.ends_with("+xml")
+            || (kind == "application" && TEXTUAL.contains(&subtype));
+        !is_text && !self.is_html()
     }
 
     /// Whether the page is in quirks mode; class and id selectors then ignore ASCII case.

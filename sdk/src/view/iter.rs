@@ -119,6 +119,21 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Leaves out the rest of the element that has just begun, its end too.
+    pub fn skip_tree(&mut self) {
+        if let Some(open) = self.open {
+            self.close(open);
+        }
+    }
+
+    fn close(&mut self, node: Node<'a>) {
+        self.next = node.end();
+        self.open = match node == self.root {
+            true => None,
+            false => node.parent(),
+        };
+    }
+
     fn enter(&mut self, index: u32) -> Step<'a> {
         let node = Node::new(self.root.document, index);
         self.next = index + 1;
@@ -142,11 +157,7 @@ impl<'a> Iterator for Walk<'a> {
         match self.root.document.arrays.first_kept(self.next, open.end()) {
             Some(index) => Some(self.enter(index)),
             None => {
-                self.next = open.end();
-                self.open = match open == self.root {
-                    true => None,
-                    false => open.parent(),
-                };
+                self.close(open);
                 Some(Step::Leave(open))
             }
         }

@@ -14,6 +14,7 @@ mod selector;
 mod tag;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
+mod text;
 
 pub use document::Document;
 pub use element::{Attributes, Element, Namespace};
