@@ -31,7 +31,6 @@
     allow(clippy::unwrap_used, reason = "a test says what it expects")
 )]
 
-#[cfg(feature = "native")]
 pub mod abi;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]

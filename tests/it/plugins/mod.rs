@@ -3,6 +3,7 @@
 mod calls;
 mod faults;
 mod loading;
+mod native;
 mod swap;
 
 use std::fs;
