@@ -1,1 +1,132 @@
-//! Guest build.
+//! Compiles plugin crates to WebAssembly and makes components of them.
+//!
+//! The one place that knows how a guest is built: which Rust on this machine can do it, with which settings, and how the
+//! module that comes out becomes a component. `cargo xtask guests` and `trawl plugin build` both call [`build`].
+
+#![deny(missing_docs)]
+
+mod command;
+mod compile;
+mod component;
+mod debian;
+mod toolchain;
+
+use std::path::{Path, PathBuf};
+
+pub use command::{PROFILE_VARIABLES, cargo, run_within};
+pub use component::encode;
+pub use toolchain::Way;
+
+/// What is built, and where it goes.
+#[derive(Debug, Clone)]
+pub struct BuildRequest {
+    /// Folder of the workspace, or of the package when it stands alone.
+    pub manifest_dir: PathBuf,
+    /// Names of the packages to build, all in one run of cargo; empty means the package in `manifest_dir`.
+    pub packages: Vec<String>,
+    /// Folder that receives one component a package, `<library name>.wasm`; made when missing.
+    pub out_dir: PathBuf,
+    /// Folder for intermediate files. Its own, so that a host build beside it is never invalidated.
+    pub target_dir: PathBuf,
+    /// The only way to try; `None` tries all in order and takes the first that works.
+    pub way: Option<Way>,
+}
+
+/// A component that was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// Name of the library in the package, `format_markdown` for a package `format-markdown`.
+    pub name: String,
+    /// Where the component is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// The interfaces it exports, `trawl:format/format@1.0.0` for one.
+    pub exports: Vec<String>,
+}
+
+/// Why nothing was built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// No Rust here can compile for WebAssembly and none could be installed; names what to install.
+    #[error(
+        "no Rust on this machine can compile plugins ({tried}): run `rustup target add wasm32-unknown-unknown`, or on Debian \
+         as root `apt-get install {}`",
+        debian::PACKAGES.join(" ")
+    )]
+    NoToolchain {
+        /// What was tried and how it ended.
+        tried: String,
+    },
+    /// A program could not be started.
+    #[error("cannot run `{program}`: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The folder to build has no manifest.
+    #[error("`{}` has no `Cargo.toml`: give the folder of a plugin crate, or make one with `trawl plugin new`", .0.display())]
+    NoManifest(PathBuf),
+    /// The compiler refused the code; its messages went to standard error.
+    #[error("the compiler refused the plugin; its messages are above")]
+    Compile,
+    /// A package was built but left no WebAssembly module.
+    #[error(
+        "package `{0}` left no WebAssembly module: its `Cargo.toml` needs a `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
+    )]
+    NoModule(String),
+    /// The module cannot be made a component.
+    #[error("cannot make a component of `{name}`: {reason}")]
+    Encode {
+        /// Library name of the package.
+        name: String,
+        /// What the encoder said.
+        reason: String,
+    },
+    /// The module exports none of Trawl's interfaces.
+    #[error(
+        "`{0}` exports no plugin: call the SDK's export macro once, at the end of `src/lib.rs`"
+    )]
+    NoPlugin(String),
+    /// A file could not be read or written.
+    #[error("cannot use `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// Builds the packages as components. `progress` gets a line for people before each step that takes a while.
+///
+/// A component whose bytes are unchanged is not written again, so a running server does not reload it.
+///
+/// # Errors
+/// [`BuildError`]: no toolchain, code that does not compile, or a module that is no plugin.
+pub fn build(
+    request: &BuildRequest,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Component>, BuildError> {
+    if !request.manifest_dir.join("Cargo.toml").is_file() {
+        return Err(BuildError::NoManifest(request.manifest_dir.clone()));
+    }
+    create_dir(&request.out_dir)?;
+    create_dir(&request.target_dir)?;
+    let toolchain = toolchain::find(request, progress)?;
+    progress(&format!("building plugins with {}", toolchain.in_words()));
+    let modules = compile::modules(request, &toolchain)?;
+    modules
+        .iter()
+        .map(|module| component::write(module, &request.out_dir))
+        .collect()
+}
+
+fn create_dir(dir: &Path) -> Result<(), BuildError> {
+    std::fs::create_dir_all(dir).map_err(|source| BuildError::Io {
+        path: dir.to_path_buf(),
+        source,
+    })
+}

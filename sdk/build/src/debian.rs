@@ -1,0 +1,60 @@
+//! The last way: Debian's own packages of a Rust with the library's source, beside whatever Rust is there.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::command::{Ended, run_within};
+
+/// One version of a Rust for WebAssembly: compiler, cargo, the library's source, and lld.
+pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
+
+/// An installation downloads about 150 MB; a mirror slower than this is as good as none.
+const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+
+/// Installs [`PACKAGES`], or says why not. Removes nothing that is installed.
+pub(crate) fn install(progress: &mut dyn FnMut(&str)) -> Result<(), String> {
+    if !Path::new("/etc/debian_version").exists() {
+        return Err("not a Debian machine".to_owned());
+    }
+    if !is_root() {
+        return Err("installing Debian's packages needs root".to_owned());
+    }
+    progress(&format!("installing {} with apt-get", PACKAGES.join(" ")));
+    if apt_get(&install_arguments()).is_ok() {
+        return Ok(());
+    }
+    progress("apt-get does not know them yet: apt-get update, then again");
+    apt_get(&["update", "-q"])?;
+    apt_get(&install_arguments())
+}
+
+fn install_arguments() -> Vec<&'static str> {
+    let mut arguments = vec![
+        "install",
+        "-y",
+        "-q",
+        "--no-install-recommends",
+        "--no-remove",
+    ];
+    arguments.extend(PACKAGES);
+    arguments
+}
+
+fn apt_get(arguments: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("apt-get");
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    match run_within(&mut command, INSTALL_LIMIT) {
+        Ok(Ended::Well(_)) => Ok(()),
+        Ok(Ended::Badly(line)) => Err(format!("apt-get {}: {line}", arguments[0])),
+        Ok(Ended::Late) => Err(format!("apt-get {} took too long", arguments[0])),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}

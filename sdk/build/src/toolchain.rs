@@ -1,0 +1,354 @@
+//! Which Rust on this machine compiles for WebAssembly, in the order of [`Way`].
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::command::{Ended, cargo, run_within};
+use crate::{BuildError, BuildRequest, debian};
+
+/// The target of every guest.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
+
+/// How a machine comes to a Rust for guests; tried in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The Rust in use has the target's library, or rustup adds it.
+    Rustup,
+    /// A Rust here has the library's source: the library is compiled too.
+    Source,
+    /// Debian's packages are installed, then as [`Way::Source`].
+    Debian,
+}
+
+/// A Rust that can compile guests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    /// Root of its files.
+    sysroot: PathBuf,
+    /// Version, `1.95.0`.
+    version: String,
+    /// Cargo and compiler by path; `None` uses the ones in use (rustup decides by folder).
+    pub(crate) own_programs: Option<Programs>,
+    /// Linker by path, when the Rust would not find one itself.
+    pub(crate) linker: Option<PathBuf>,
+    /// The target's library is compiled from source.
+    pub(crate) builds_std: bool,
+}
+
+/// A cargo and its compiler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Programs {
+    pub(crate) cargo: PathBuf,
+    pub(crate) rustc: PathBuf,
+}
+
+impl Toolchain {
+    /// For people: version, place and way.
+    pub(crate) fn in_words(&self) -> String {
+        let way = if self.builds_std {
+            ", compiling the standard library too"
+        } else {
+            ""
+        };
+        format!("Rust {} of {}{way}", self.version, self.sysroot.display())
+    }
+
+    /// Short text without spaces that tells this toolchain from others.
+    pub(crate) fn tag(&self) -> &'static str {
+        if self.builds_std { "source" } else { "rustup" }
+    }
+}
+
+/// Finds the first toolchain that works, installing what may be installed.
+pub(crate) fn find(
+    request: &BuildRequest,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Toolchain, BuildError> {
+    let in_use = Rust::in_use(&request.manifest_dir);
+    let mut tried = Vec::new();
+    for way in [Way::Rustup, Way::Source, Way::Debian] {
+        if request.way.is_some_and(|only| only != way) {
+            continue;
+        }
+        let found = match way {
+            Way::Rustup => with_target(in_use.as_ref(), &request.target_dir, progress),
+            Way::Source => with_source(in_use.as_ref()),
+            Way::Debian => debian::install(progress).and_then(|()| with_source(in_use.as_ref())),
+        };
+        match found {
+            Ok(toolchain) => return Ok(toolchain),
+            Err(reason) => tried.push(reason),
+        }
+    }
+    Err(BuildError::NoToolchain {
+        tried: tried.join("; "),
+    })
+}
+
+/// A Rust on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rust {
+    sysroot: PathBuf,
+    version: String,
+    host: String,
+}
+
+impl Rust {
+    /// The one that `rustc` means in `dir`.
+    fn in_use(dir: &Path) -> Option<Self> {
+        Self::asked(|| {
+            let mut command = cargo("rustc");
+            command.current_dir(dir);
+            command
+        })
+    }
+
+    /// The one whose files are under `sysroot`.
+    fn at(sysroot: &Path) -> Option<Self> {
+        let rustc = sysroot.join("bin/rustc");
+        if !rustc.is_file() || !sysroot.join("bin/cargo").is_file() {
+            return None;
+        }
+        Self::asked(|| cargo(&rustc))
+    }
+
+    /// Asks a compiler for its place and its version.
+    fn asked(rustc: impl Fn() -> Command) -> Option<Self> {
+        let sysroot = answer(rustc().args(["--print", "sysroot"]))?;
+        Self::parse(sysroot.trim(), &answer(rustc().arg("-vV"))?)
+    }
+
+    /// Reads the answer to `rustc -vV`: `name: value` lines.
+    fn parse(sysroot: &str, version: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let line = version.lines().find_map(|line| line.strip_prefix(name));
+            line.map(|value| value.trim().to_owned())
+        };
+        Some(Self {
+            sysroot: PathBuf::from(sysroot),
+            version: value("release:")?,
+            host: value("host:")?,
+        })
+    }
+
+    fn has_target(&self) -> bool {
+        let library = self.sysroot.join("lib/rustlib").join(TARGET).join("lib");
+        std::fs::read_dir(library).is_ok_and(|files| {
+            files
+                .flatten()
+                .any(|file| file.file_name().to_string_lossy().starts_with("libcore-"))
+        })
+    }
+
+    fn has_source(&self) -> bool {
+        self.sysroot
+            .join("lib/rustlib/src/rust/library/std/Cargo.toml")
+            .is_file()
+    }
+
+    /// lld by path when it is not at the place where this Rust looks, or a sentence without one.
+    fn linker(&self) -> Result<Option<PathBuf>, String> {
+        let own = self
+            .sysroot
+            .join("lib/rustlib")
+            .join(&self.host)
+            .join("bin/rust-lld");
+        if own.is_file() {
+            return Ok(None);
+        }
+        let near = ["bin/rust-lld", "bin/wasm-ld"].map(|name| self.sysroot.join(name));
+        let elsewhere = ["rust-lld", "wasm-ld", "lld"]
+            .into_iter()
+            .filter_map(on_path);
+        let rustups = rustup_toolchains().into_iter();
+        let rustups = rustups.map(|dir| {
+            dir.join("lib/rustlib")
+                .join(&self.host)
+                .join("bin/rust-lld")
+        });
+        let mut candidates = near.into_iter().chain(elsewhere).chain(rustups);
+        match candidates.find(|path| path.is_file()) {
+            Some(path) => Ok(Some(path)),
+            None => Err(format!(
+                "the Rust of `{}` has no lld",
+                self.sysroot.display()
+            )),
+        }
+    }
+}
+
+/// What a quick command prints; nothing when it fails.
+fn answer(command: &mut Command) -> Option<String> {
+    match run_within(command, Duration::from_secs(20)) {
+        Ok(Ended::Well(answer)) => Some(answer),
+        _ => None,
+    }
+}
+
+fn with_target(
+    in_use: Option<&Rust>,
+    target_dir: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Toolchain, String> {
+    let rust = in_use.ok_or("`rustc` is not on the path")?;
+    if !rust.has_target() {
+        add_target(rust, target_dir, progress)?;
+    }
+    Ok(Toolchain {
+        sysroot: rust.sysroot.clone(),
+        version: rust.version.clone(),
+        own_programs: None,
+        linker: rust.linker()?,
+        builds_std: false,
+    })
+}
+
+/// How long rustup may take: 20 MB on a slow line. A machine that refuses does so at once.
+const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long a refusal is remembered.
+const REFUSAL_HOLDS: Duration = Duration::from_secs(24 * 3600);
+
+fn add_target(
+    rust: &Rust,
+    target_dir: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let rustup = on_path("rustup").ok_or("there is no rustup to add the target")?;
+    let name = rust.sysroot.file_name().unwrap_or_default();
+    if !rustup_toolchains().contains(&rust.sysroot) {
+        return Err(format!(
+            "rustup does not manage `{}`",
+            rust.sysroot.display()
+        ));
+    }
+    let note = target_dir.join("rustup-refused");
+    if is_recent(&note) {
+        return Err("rustup could not add the target lately".to_owned());
+    }
+    progress(&format!("rustup target add {TARGET}"));
+    let mut command = Command::new(rustup);
+    command
+        .args(["target", "add", TARGET, "--toolchain"])
+        .arg(name)
+        .env("RUSTUP_MAX_RETRIES", "1");
+    let reason = match run_within(&mut command, RUSTUP_LIMIT) {
+        Ok(Ended::Well(_)) if rust.has_target() => return Ok(()),
+        Ok(Ended::Well(_)) => "rustup added the target elsewhere".to_owned(),
+        Ok(Ended::Badly(line)) => format!("rustup cannot add the target: {line}"),
+        Ok(Ended::Late) => "rustup took too long to add the target".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    // Without the note the next build asks again, which is only slower.
+    let _ = std::fs::write(note, &reason);
+    Err(reason)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the age of a file is wall-clock time"
+)]
+fn is_recent(note: &Path) -> bool {
+    let written = std::fs::metadata(note).and_then(|note| note.modified());
+    written.is_ok_and(|written| {
+        SystemTime::now()
+            .duration_since(written)
+            .is_ok_and(|age| age < REFUSAL_HOLDS)
+    })
+}
+
+/// The Rust in use when it has the library's source, else the newest one that has.
+fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
+    let mut rusts: Vec<Rust> = Vec::new();
+    if !in_use.is_some_and(Rust::has_source) {
+        let places = rustup_toolchains()
+            .into_iter()
+            .chain(["/usr", "/usr/local"].map(PathBuf::from));
+        rusts.extend(
+            places
+                .filter_map(|place| Rust::at(&place))
+                .filter(Rust::has_source),
+        );
+        rusts.sort_by_key(|rust| std::cmp::Reverse(version_number(&rust.version)));
+    }
+    let rust = in_use.filter(|rust| rust.has_source()).or(rusts.first());
+    let rust = rust.ok_or("no Rust here has the standard library's source")?;
+    let bin = rust.sysroot.join("bin");
+    Ok(Toolchain {
+        sysroot: rust.sysroot.clone(),
+        version: rust.version.clone(),
+        own_programs: Some(Programs {
+            cargo: bin.join("cargo"),
+            rustc: bin.join("rustc"),
+        }),
+        linker: rust.linker()?,
+        builds_std: true,
+    })
+}
+
+/// `1.96.0` and `1.97.0-nightly` as numbers that compare.
+fn version_number(version: &str) -> Vec<u32> {
+    let release = version.split('-').next().unwrap_or_default();
+    release
+        .split('.')
+        .map(|part| part.parse().unwrap_or(0))
+        .collect()
+}
+
+/// Folders of rustup's toolchains, links resolved.
+fn rustup_toolchains() -> Vec<PathBuf> {
+    let home = directory("RUSTUP_HOME").or_else(|| Some(directory("HOME")?.join(".rustup")));
+    let Some(toolchains) = home.and_then(|home| std::fs::read_dir(home.join("toolchains")).ok())
+    else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = toolchains
+        .flatten()
+        .filter_map(|entry| entry.path().canonicalize().ok())
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = environment("PATH")?;
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(program))
+        .find(|file| file.is_file())
+}
+
+fn directory(variable: &str) -> Option<PathBuf> {
+    environment(variable).map(PathBuf::from)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where tools are is said by the environment"
+)]
+fn environment(variable: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_rustc_says() {
+        let version =
+            "rustc 1.95.0 (abc)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\n";
+        let rust = Rust::parse("/opt/rust", version).expect("all there");
+        assert_eq!(rust.sysroot, Path::new("/opt/rust"));
+        assert_eq!(rust.version, "1.95.0");
+        assert_eq!(rust.host, "x86_64-unknown-linux-gnu");
+        assert_eq!(Rust::parse("/opt/rust", "error: no such option"), None);
+    }
+
+    #[test]
+    fn newer_versions_compare_greater() {
+        assert!(version_number("1.100.0") > version_number("1.96.0"));
+        assert!(version_number("1.97.0-nightly") > version_number("1.96.3"));
+    }
+}

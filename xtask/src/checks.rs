@@ -1,0 +1,207 @@
+//! Everything that must hold before a change lands, cheapest first.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use trawl_guest_build::run_within;
+
+use crate::stages::Stages;
+use crate::{guests, host, tidy, workspace};
+
+/// All stages; the tests come last, so their closing lines end the output.
+pub(crate) fn all() -> anyhow::Result<()> {
+    let mut stages = Stages::default();
+    stages.run("tools", tools)?;
+    stages.run("format", || {
+        workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"]))
+    })?;
+    stages.run("tidy", tidy::run)?;
+    stages.run("guests", || guests::build(None))?;
+    stages.run("lints", lints)?;
+    stages.run("server", || host::build(true))?;
+    stages.run("skeletons", skeletons)?;
+    let tally = stages.run("tests", || tests(None))?;
+    eprintln!("\n{}", stages.summary());
+    close(tally)
+}
+
+/// The plugins, then the tests with `filter` in their name.
+pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
+    guests::build(None)?;
+    let tally = tests(Some(filter))?;
+    if tally.passed == 0 {
+        bail!("no test has `{filter}` in its name");
+    }
+    close(tally)
+}
+
+/// How long rustup may take to add a component.
+const COMPONENT_LIMIT: Duration = Duration::from_secs(120);
+
+/// Rust's formatter and linter, added by rustup when they are missing.
+fn tools() -> anyhow::Result<()> {
+    for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if is_there(tool)? {
+            continue;
+        }
+        eprintln!("tools: rustup component add {component}");
+        let mut rustup = std::process::Command::new("rustup");
+        rustup
+            .current_dir(workspace::root())
+            .args(["component", "add", component]);
+        run_within(&mut rustup, COMPONENT_LIMIT)?;
+        if !is_there(tool)? {
+            bail!("`cargo {tool}` is missing: run `rustup component add {component}`");
+        }
+    }
+    Ok(())
+}
+
+fn is_there(tool: &str) -> anyhow::Result<bool> {
+    let mut command = workspace::cargo(&[tool, "--version"]);
+    let output = command.output().context("cannot start cargo")?;
+    Ok(output.status.success())
+}
+
+/// Clippy on everything; a warning is an error here, and only here.
+fn lints() -> anyhow::Result<()> {
+    let arguments = [
+        "clippy",
+        "--release",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ];
+    workspace::run(&mut workspace::cargo(&arguments))
+}
+
+/// A new plugin of each kind builds, passes its own tests and is a plugin, with nothing but the binary.
+fn skeletons() -> anyhow::Result<()> {
+    let root = workspace::root();
+    let dir = root.join("target/skeletons");
+    for kind in ["format", "filter", "extractor", "chunker"] {
+        let name = format!("new_{kind}");
+        let plugin = dir.join(&name);
+        if plugin.exists() {
+            std::fs::remove_dir_all(&plugin).context("an older skeleton is in the way")?;
+        }
+        std::fs::create_dir_all(&dir)?;
+        trawl(&dir, &["new", kind, &name])?;
+        trawl(&plugin, &["build"])?;
+        trawl(&plugin, &["test"])?;
+        trawl(&plugin, &["check", &format!("target/guests/{name}.wasm")])?;
+    }
+    Ok(())
+}
+
+fn trawl(dir: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let root = workspace::root();
+    let mut command = trawl_guest_build::cargo(root.join("target/release/trawl"));
+    // One folder for the crates that all skeletons share.
+    command.env(
+        "TRAWL_PLUGIN_TARGET_DIR",
+        root.join("target/skeletons/target"),
+    );
+    workspace::run(command.current_dir(dir).arg("plugin").args(arguments))
+}
+
+/// What the test runner counted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+/// Runs the workspace's tests, shows their output as it comes, and counts.
+fn tests(filter: Option<&str>) -> anyhow::Result<Tally> {
+    let mut command = workspace::cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+    command
+        .args(filter)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().context("cannot start cargo")?;
+    let mut tally = Tally::default();
+    if let Some(stdout) = child.stdout.take() {
+        let mut out = std::io::stdout().lock();
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.context("the tests' output ended early")?;
+            out.write_all(&line)?;
+            out.write_all(b"\n")?;
+            tally.add(&String::from_utf8_lossy(&line));
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        bail!(
+            "{} passed, {} failed; the failures are named above",
+            tally.passed,
+            tally.failed
+        );
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    /// Adds the numbers of a runner's closing line; other lines count nothing.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line
+            .split_once("test result: ")
+            .and_then(|(_, rest)| rest.split_once(". "))
+        else {
+            return;
+        };
+        for count in counts.split(';') {
+            let mut words = count.split_whitespace();
+            let number = words
+                .next()
+                .and_then(|word| word.parse::<u64>().ok())
+                .unwrap_or(0);
+            match words.next() {
+                Some("passed") => self.passed += number,
+                Some("failed") => self.failed += number,
+                Some("ignored") => self.skipped += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn close(tally: Tally) -> anyhow::Result<()> {
+    let Tally {
+        passed,
+        failed,
+        skipped,
+    } = tally;
+    writeln!(
+        std::io::stdout().lock(),
+        "{passed} passed, {failed} failed, {skipped} skipped"
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_added_up() {
+        let mut tally = Tally::default();
+        tally.add("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.1s");
+        tally.add("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s");
+        tally.add("test rooms::a_test ... ok");
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 13,
+                failed: 2,
+                skipped: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! The rules that no compiler checks. Each check takes a folder and gives sentences, one a violation.
+
+mod dependencies;
+mod files;
+pub(crate) mod frozen;
+mod members;
+mod outside;
+mod rooms;
+mod table;
+
+use anyhow::{Context, bail};
+
+use crate::workspace::{self, Metadata};
+
+/// Runs all checks and prints every violation.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let root = workspace::root();
+    let architecture = std::fs::read_to_string(root.join("ARCHITECTURE.md"))
+        .context("cannot read `ARCHITECTURE.md`")?;
+    let deny =
+        std::fs::read_to_string(root.join("deny.toml")).context("cannot read `deny.toml`")?;
+    let host = root.join("host/src");
+    let mut violations = rooms::check(&host, &architecture)?;
+    violations.extend(outside::check(&host, &architecture)?);
+    violations.extend(frozen::check(&root.join("wit"))?);
+    violations.extend(files::check(&root)?);
+    violations.extend(members::check(&Metadata::read(&["--no-deps"])?)?);
+    let platform = ["--filter-platform", "x86_64-unknown-linux-gnu"];
+    violations.extend(dependencies::check(&Metadata::read(&platform)?, &deny)?);
+    for violation in &violations {
+        eprintln!("tidy: {violation}");
+    }
+    if !violations.is_empty() {
+        bail!(
+            "tidy found {} violations, each named above",
+            violations.len()
+        );
+    }
+    eprintln!("tidy: nothing to say");
+    Ok(())
+}
