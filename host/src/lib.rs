@@ -8,3 +8,5 @@ pub mod plan;
 pub mod document;
 
 pub mod page;
+
+pub mod api;
