@@ -2,9 +2,15 @@
 //!
 //! The rooms in reading order; each `mod.rs` is a room's front door.
 
+pub mod clock;
 pub mod model;
 pub mod plan;
+pub mod secret;
 
 pub mod document;
 
 pub mod page;
+
+pub mod store;
+
+pub mod billing;
