@@ -149,3 +149,66 @@ async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<
 }
 
 const SQLITE_NOTADB: &str = "26";
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::store::DataDir;
+    use crate::store::sqlite::SqliteStore;
+
+    async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
+    }
+
+    async fn execute(directory: &Path, sql: &'static str) -> Result<(), sqlx::Error> {
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(directory.join("trawl.db"))
+            .create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        sqlx::raw_sql(sql).execute(&mut connection).await?;
+        connection.close().await
+    }
+
+    #[tokio::test]
+    async fn a_newer_schema_is_refused_untouched() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        let newer = execute(directory.path(), "PRAGMA user_version = 99").await;
+        newer.expect("a database of the future");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert_eq!(
+            refusal.to_string(),
+            "the database has schema version 99, this program knows versions up to 1: use the newer program that wrote it"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_file_of_another_program_is_refused() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let other = execute(directory.path(), "CREATE TABLE bookmarks (url TEXT)").await;
+        other.expect("a database of another program");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert!(matches!(refusal, StoreError::NotOurs));
+
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let text = "this is no database at all, but it is long enough to be one".repeat(100);
+        std::fs::write(directory.path().join("trawl.db"), text).expect("a text file");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert!(matches!(refusal, StoreError::NotOurs));
+    }
+
+    #[tokio::test]
+    async fn ledger_entries_are_final() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        let sql = "INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+        execute(directory.path(), sql).await.expect("an entry");
+        for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
+            let refusal = execute(directory.path(), sql).await.expect_err("final");
+            assert!(refusal.to_string().contains("ledger entries are final"));
+        }
+    }
+}
