@@ -2,11 +2,12 @@
 //!
 //! The rooms in reading order; each `mod.rs` is a room's front door.
 
+pub mod clock;
 pub mod model;
 pub mod plan;
-
+pub mod secret;
 pub mod document;
-
+pub mod store;
 pub mod page;
-
+pub mod billing;
 pub mod api;
