@@ -6,8 +6,12 @@ pub mod clock;
 pub mod model;
 pub mod plan;
 pub mod secret;
+
 pub mod document;
 pub mod store;
+pub mod plugins;
+
 pub mod page;
 pub mod billing;
+
 pub mod api;

@@ -1,0 +1,209 @@
+//! The WebAssembly engine: pooled instances, compiled code cached on disk, a clock that stops guests.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::{
+    Cache, CacheConfig, Config, Enabled, Engine, InstanceAllocationStrategy,
+    PoolingAllocationConfig, ResourceLimiter, Store,
+};
+
+use super::limits::{Limits, MEMORY_MIB_MAX, MIB};
+use super::wasi::{self, EmptyWasi};
+
+/// How often running guests are looked at. A time limit is exact to two ticks; 200 wake-ups a second cost nothing measurable.
+const TICK: Duration = Duration::from_millis(5);
+/// Calls that can run at once. Callers keep to one a core; more slots cost only address space.
+const CALLS_AT_ONCE_MAX: u32 = 64;
+/// Core modules in one component: a WASI adapter and its shims make four of one.
+const CORE_INSTANCES_PER_COMPONENT: u32 = 8;
+/// Tables in one component: each core module may have its own.
+const TABLES_PER_COMPONENT: u32 = 8;
+/// Entries of one table: script engines compiled to WebAssembly have some ten thousand functions.
+const TABLE_ELEMENTS_MAX: usize = 100_000;
+/// Bookkeeping of one instance, by functions and types of its module.
+const INSTANCE_BYTES_MAX: usize = 2 << 20;
+/// Memory of a slot that stays mapped between calls: what a first-party plugin touches on a large page.
+const KEEP_RESIDENT_BYTES: usize = 2 << 20;
+/// Stack of a guest: a quarter of a thread's, whose rest is the host's.
+const STACK_BYTES: usize = 512 << 10;
+/// Compiled code kept on disk; older files go first.
+const CACHE_BYTES_MAX: u64 = 1 << 30;
+
+/// The engine and what guests can be linked with.
+pub(super) struct GuestEngine {
+    engine: Engine,
+    linker: Linker<CallState>,
+    _ticker: Ticker,
+}
+
+/// What the host keeps for one call.
+pub(super) struct CallState {
+    pub(super) meter: MemoryMeter,
+    pub(super) wasi: Option<Box<EmptyWasi>>,
+}
+
+/// Counts the linear memory of one call and stops it at the limit.
+#[derive(Debug)]
+pub(super) struct MemoryMeter {
+    allowed: u64,
+    used: u64,
+    /// What the guest would have had when it was refused.
+    pub(super) refused: Option<u64>,
+}
+
+impl GuestEngine {
+    /// An engine that keeps compiled code under `cache_dir`.
+    pub(super) fn new(cache_dir: &Path) -> wasmtime::Result<Arc<Self>> {
+        let engine = Engine::new(&config(cache_dir)?)?;
+        let mut linker = Linker::new(&engine);
+        wasi::link(&mut linker)?;
+        Ok(Arc::new(Self {
+            _ticker: Ticker::start(engine.clone()),
+            linker,
+            engine,
+        }))
+    }
+
+    /// Compiles a component, or takes it from the cache.
+    pub(super) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Component> {
+        Component::new(&self.engine, bytes)
+    }
+
+    /// Links a component: afterwards a call only has to instantiate it.
+    pub(super) fn link(&self, component: &Component) -> wasmtime::Result<InstancePre<CallState>> {
+        self.linker.instantiate_pre(component)
+    }
+
+    /// A fresh store for one call within `limits`; the clock runs from now on.
+    pub(super) fn store(&self, limits: &Limits) -> Store<CallState> {
+        let state = CallState {
+            meter: MemoryMeter {
+                allowed: limits.memory_bytes(),
+                used: 0,
+                refused: None,
+            },
+            wasi: None,
+        };
+        let mut store = Store::new(&self.engine, state);
+        store.limiter(|state| &mut state.meter);
+        let ticks = limits.time().as_nanos().div_ceil(TICK.as_nanos());
+        store.set_epoch_deadline(u64::try_from(ticks).unwrap_or(u64::MAX));
+        // Lists and strings overlap at will in a guest's memory; this bounds what the host copies out.
+        let output = usize::try_from(limits.output_bytes()).unwrap_or(usize::MAX);
+        store.set_hostcall_fuel(output.saturating_add(RESULT_OVERHEAD_BYTES));
+        store
+    }
+}
+
+/// Room in a result beside its content: the records and text around it.
+const RESULT_OVERHEAD_BYTES: usize = 64 << 10;
+
+fn config(cache_dir: &Path) -> wasmtime::Result<Config> {
+    let mut cache = CacheConfig::new();
+    cache
+        .with_directory(cache_dir)
+        .with_files_total_size_soft_limit(CACHE_BYTES_MAX);
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
+        .memory_init_cow(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(STACK_BYTES)
+        .concurrency_support(false)
+        .parallel_compilation(true)
+        .cache(Some(Cache::new(cache)?));
+    Ok(config)
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(CALLS_AT_ONCE_MAX)
+        .total_core_instances(CALLS_AT_ONCE_MAX * CORE_INSTANCES_PER_COMPONENT)
+        .max_core_instances_per_component(CORE_INSTANCES_PER_COMPONENT)
+        .total_memories(CALLS_AT_ONCE_MAX)
+        .max_memories_per_component(1)
+        .max_memory_size((MEMORY_MIB_MAX * MIB) as usize)
+        .total_tables(CALLS_AT_ONCE_MAX * TABLES_PER_COMPONENT)
+        .max_tables_per_component(TABLES_PER_COMPONENT)
+        .max_tables_per_module(TABLES_PER_COMPONENT)
+        .table_elements(TABLE_ELEMENTS_MAX)
+        .max_core_instance_size(INSTANCE_BYTES_MAX)
+        .max_component_instance_size(INSTANCE_BYTES_MAX)
+        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(KEEP_RESIDENT_BYTES)
+        .pagemap_scan(Enabled::Auto);
+    pool
+}
+
+impl MemoryMeter {
+    /// Most linear memory the call had, in bytes. Memory never shrinks, so it is what it has.
+    pub(super) fn peak(&self) -> u64 {
+        self.used
+    }
+}
+
+impl ResourceLimiter for MemoryMeter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let wanted = self.used + desired.saturating_sub(current) as u64;
+        if wanted > self.allowed {
+            self.refused = Some(wanted);
+            return Ok(false);
+        }
+        self.used = wanted;
+        Ok(true)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS_MAX)
+    }
+}
+
+/// The thread that moves the engine's clock. It ends when this is dropped.
+struct Ticker {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn start(engine: Engine) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_stopped = Arc::clone(&stop);
+        let tick = move || {
+            while !is_stopped.load(Ordering::Relaxed) {
+                std::thread::park_timeout(TICK);
+                engine.increment_epoch();
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("guest-clock".to_owned())
+            .spawn(tick)
+            .ok();
+        Self { stop, thread }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic of that thread has been reported by its hook.
+            let _ = thread.join();
+        }
+    }
+}

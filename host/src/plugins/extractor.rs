@@ -1,0 +1,49 @@
+//! Extractors: fields read out of a page.
+
+use serde_json::Value;
+
+use super::plugin::{Core, Measured};
+use super::{Fault, PageView, PluginError, PluginInfo};
+
+/// An extractor in the words of one contract version.
+pub(super) trait Extract: Send + Sync {
+    fn extract(&self, page: &PageView<'_>, options: &str) -> Measured<String>;
+}
+
+/// A loaded extractor.
+pub struct ExtractorPlugin {
+    pub(super) core: Core,
+    pub(super) backend: Box<dyn Extract>,
+}
+
+impl ExtractorPlugin {
+    /// Extracts from a page. The answer is any JSON value, its keys in the plugin's order.
+    ///
+    /// # Errors
+    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or answers with something that is not JSON.
+    pub fn extract(&self, page: &PageView<'_>, options: &str) -> Result<Value, PluginError> {
+        let size = page.size(self.core.info.needs, options);
+        self.core.run(
+            size,
+            || self.backend.extract(page, options),
+            |text| {
+                self.core.check_output(text.len())?;
+                serde_json::from_str(&text)
+                    .map_err(|error| Fault::Lied(format!("not one JSON value: {error}")))
+            },
+        )
+    }
+
+    /// What is known of it.
+    pub fn info(&self) -> &PluginInfo {
+        &self.core.info
+    }
+
+    /// Checks options against the plugin's schema.
+    ///
+    /// # Errors
+    /// A sentence with the place in the options and what is wrong there.
+    pub fn check_options(&self, options: &Value) -> Result<(), String> {
+        self.core.check_options(options)
+    }
+}

@@ -1,0 +1,34 @@
+//! Whether the files of the plugins have changed, without reading them.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The state of a set of files at one moment: two equal ones mean that nothing was written in between.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint(Vec<(PathBuf, Option<Stamp>)>);
+
+/// One file's state; a file replaced by a rename differs in `inode`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    inode: u64,
+}
+
+impl Fingerprint {
+    /// The state of these files now. A missing file has a state too.
+    pub(super) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        let stamped = |path: &Path| (path.to_owned(), stamp(path));
+        Self(paths.into_iter().map(stamped).collect())
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(Stamp {
+        modified: metadata.modified().ok(),
+        bytes: metadata.len(),
+        inode: metadata.ino(),
+    })
+}

@@ -1,0 +1,82 @@
+//! What a component file is, for `trawl plugin check FILE.wasm`: everything that loading would find out, and one call.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::contract::Contract;
+use super::engine::GuestEngine;
+use super::load::{self, Loaded, Origin};
+use super::manifest::{Code, Entry};
+use super::{Limits, LoadError, PluginInfo};
+
+/// A component file, looked at and called once.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// What is known of it; `name` is the one it was written under, limits are the defaults.
+    #[serde(flatten)]
+    pub info: PluginInfo,
+    /// Names of what it imports.
+    pub imports: Vec<String>,
+    /// One call on a small page with the options `{}`.
+    pub sample: SampleCall,
+}
+
+/// What a sample call came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct SampleCall {
+    /// Why it gave no result; `None` when it gave one.
+    pub failure: Option<String>,
+    /// Microseconds, from fresh instance to result.
+    pub micros: u64,
+    /// Most linear memory it had, in bytes.
+    pub memory_peak_bytes: u64,
+}
+
+/// Looks at a component file and calls it once. `cache_dir` keeps the compiled code.
+///
+/// # Errors
+/// [`LoadError::Component`] with what is wrong with the file, or [`LoadError::Engine`].
+pub fn inspect(path: &Path, cache_dir: &Path) -> Result<Inspection, LoadError> {
+    let engine = GuestEngine::new(cache_dir).map_err(|error| LoadError::Engine {
+        reason: format!("{error:#}"),
+    })?;
+    inspect_with(&engine, path).map_err(|reason| LoadError::Component {
+        path: path.to_owned(),
+        reason,
+    })
+}
+
+fn inspect_with(engine: &std::sync::Arc<GuestEngine>, path: &Path) -> Result<Inspection, String> {
+    let bytes = load::read(path)?;
+    let contract = Contract::read(&bytes)?;
+    let kind = contract
+        .kind()
+        .ok_or("it exports none of Trawl's contracts, build it with the Trawl SDK")?;
+    let entry = Entry {
+        kind,
+        name: "inspected".to_owned(),
+        code: Code::Component(PathBuf::from(path)),
+        limits: Limits::default(),
+        pin: None,
+    };
+    let loaded = load::open(engine, &Origin::new(entry, &bytes), &bytes)?;
+    let info = loaded.info().clone();
+    Ok(Inspection {
+        imports: contract.imports,
+        sample: sample(&loaded),
+        info: PluginInfo {
+            name: info.plugin.clone(),
+            ..info
+        },
+    })
+}
+
+fn sample(loaded: &Loaded) -> SampleCall {
+    let measured = loaded.sample_call();
+    SampleCall {
+        failure: measured.result.err().map(|fault| fault.to_string()),
+        micros: u64::try_from(measured.elapsed.as_micros()).unwrap_or(u64::MAX),
+        memory_peak_bytes: measured.memory_peak,
+    }
+}

@@ -1,0 +1,105 @@
+//! The plugins of one generation. A run takes a snapshot when it begins and keeps it to its end.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::load::{Loaded, Origin};
+use super::{ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind};
+
+/// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
+pub struct Registry {
+    generation: u64,
+    /// In the order of the manifest, with what each was loaded from.
+    entries: Vec<(Origin, Loaded)>,
+    places: BTreeMap<(Kind, String), usize>,
+}
+
+impl Registry {
+    /// A registry of plugins in the order of the manifest; names of a kind are unique.
+    pub(super) fn new(generation: u64, entries: Vec<(Origin, Loaded)>) -> Self {
+        let place = |(index, (_, loaded)): (usize, &(Origin, Loaded))| {
+            let info = loaded.info();
+            ((info.kind, info.name.clone()), index)
+        };
+        Self {
+            generation,
+            places: entries.iter().enumerate().map(place).collect(),
+            entries,
+        }
+    }
+
+    /// Which reload this is, from 1.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The format of this name.
+    pub fn format(&self, name: &str) -> Option<Arc<FormatPlugin>> {
+        match self.find(Kind::Format, name)? {
+            Loaded::Format(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// The filter of this name.
+    pub fn filter(&self, name: &str) -> Option<Arc<FilterPlugin>> {
+        match self.find(Kind::Filter, name)? {
+            Loaded::Filter(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// The extractor of this name.
+    pub fn extractor(&self, name: &str) -> Option<Arc<ExtractorPlugin>> {
+        match self.find(Kind::Extractor, name)? {
+            Loaded::Extractor(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// The chunker of this name.
+    pub fn chunker(&self, name: &str) -> Option<Arc<ChunkerPlugin>> {
+        match self.find(Kind::Chunker, name)? {
+            Loaded::Chunker(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// Names of one kind, in the order of the manifest.
+    pub fn names(&self, kind: Kind) -> Vec<&str> {
+        let infos = self.entries.iter().map(|(_, loaded)| loaded.info());
+        infos
+            .filter(|info| info.kind == kind)
+            .map(|info| info.name.as_str())
+            .collect()
+    }
+
+    /// Everything loaded, in the order of the manifest.
+    pub(super) fn entries(&self) -> &[(Origin, Loaded)] {
+        &self.entries
+    }
+
+    /// The files it was loaded from.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let file = |(origin, _): &(Origin, Loaded)| origin.path().to_owned();
+        self.entries.iter().map(file).collect()
+    }
+
+    /// Whether another registry was loaded from the same files with the same settings, in the same order.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        let origins = |registry: &Self| {
+            registry
+                .entries
+                .iter()
+                .map(|(origin, _)| origin.clone())
+                .collect::<Vec<_>>()
+        };
+        origins(self) == origins(other)
+    }
+
+    fn find(&self, kind: Kind, name: &str) -> Option<&Loaded> {
+        let place = self.places.get(&(kind, name.to_owned()))?;
+        self.entries.get(*place).map(|(_, loaded)| loaded)
+    }
+}
