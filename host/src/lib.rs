@@ -8,10 +8,11 @@ pub mod plan;
 pub mod secret;
 
 pub mod document;
-pub mod store;
 pub mod plugins;
+pub mod store;
 
-pub mod page;
 pub mod billing;
+pub mod page;
 
 pub mod api;
+pub mod telemetry;

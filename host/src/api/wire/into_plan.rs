@@ -7,7 +7,7 @@ use serde_json::Map;
 use super::fields::{Sent, WireError, objects, read};
 use super::ignored;
 use super::request::ScrapeRequest;
-use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames};
+use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames, RouterForm};
 use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
@@ -42,6 +42,9 @@ pub(crate) enum RequestError {
     /// It makes no sense.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Its decoded content has more bytes than this.
+    #[error("the content is larger than {0} bytes")]
+    TooLarge(usize),
 }
 
 /// The plan of a request body: one object, or an array of them.
@@ -82,10 +85,7 @@ fn append(
     let addresses = request.url.take().unwrap_or_default();
     let addresses = addresses_of(&addresses, PAGES_MAX - plan.pages.len())?;
     let engine = fetching::engine(request.request.as_deref())?;
-    let wish = request
-        .router
-        .take()
-        .map(super::values::RouterForm::into_wish);
+    let wish = request.router.take().map(RouterForm::into_wish);
     let router = router::plan(wish.as_ref())?;
     let ceiling = ceiling(request.max_credits_per_page);
     let fetch = Arc::new(fetch_plan(&mut request, ground.pools, &mut plan.ignored)?);
@@ -205,7 +205,7 @@ fn cache(form: Option<CacheForm>) -> CachePlan {
     }
 }
 
-fn output_plan(
+pub(super) fn output_plan(
     request: ScrapeRequest,
     verb: Verb,
     catalog: &dyn Catalog,
@@ -264,7 +264,7 @@ fn output_plan(
 }
 
 /// Spec gap: an empty list of formats counts as not set.
-pub(super) fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
+fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
     match form {
         Some(FormatNames::One(name)) => (vec![name], true),
         Some(FormatNames::Many(names)) if !names.0.is_empty() => (names.0, false),

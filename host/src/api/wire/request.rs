@@ -13,7 +13,7 @@ use super::values::{
 };
 
 /// One request object. Every field may be missing or `null`. Spec: Request parameters of /scrape and /crawl.
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 #[expect(
     dead_code,
