@@ -149,7 +149,7 @@ pub(crate) enum WaitForForm {
     Delay(#[expect(dead_code, reason = "checked for its type; needs a browser")] u64),
     /// Conditions.
     #[schema(value_type = Object)]
-    Conditions(#[expect(dead_code, reason = "checked for its type; needs a browser")] AnyObject),
+    Conditions(AnyObject),
 }
 
 /// `external_domains`: a list, or all.
