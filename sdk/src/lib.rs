@@ -1,1 +1,54 @@
-//! SDK.
+//! What the author of a Trawl plugin links.
+//!
+//! A plugin is a type that implements one of four traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`]) and one line that
+//! exports it:
+//!
+//! ```
+//! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
+//!
+//! struct Headings;
+//!
+//! impl Format for Headings {
+//!     type Options = ();
+//!
+//!     fn info() -> Info {
+//!         Info::new("headings", env!("CARGO_PKG_VERSION"), "The headings of a page, one a line")
+//!     }
+//!
+//!     fn render(document: &Document, _: Source, _: ()) -> Result<Output, Failure> {
+//!         let headings = document.select("h1, h2, h3, h4, h5, h6")?;
+//!         let lines: Vec<String> = headings.map(|heading| heading.text()).collect();
+//!         Ok(Output::Text(lines.join("\n")))
+//!     }
+//! }
+//!
+//! trawl_sdk::export!(format: Headings);
+//! ```
+//!
+//! The page comes parsed, as a [`Document`]; `testkit` (a feature) runs the plugin on a page in a test. The guide is `README.md`.
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test says what it expects")
+)]
+
+#[cfg(feature = "native")]
+pub mod abi;
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+pub mod component;
+mod export;
+#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[doc(hidden)]
+pub mod native;
+mod options;
+mod plugin;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+mod types;
+pub mod view;
+
+pub use plugin::{Chunker, Extractor, Filter, Format};
+pub use types::{Failure, Info, Needs, Output, Source, Span};
+pub use view::{
+    Document, Element, Kind, Mask, Namespace, Node, Selector, SelectorError, Step, Tag,
+};

@@ -1,0 +1,120 @@
+//! The extractor `links`: every link of a page.
+
+use std::collections::HashSet;
+
+use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source, Tag};
+
+/// Gives the absolute `http` and `https` addresses that `<a href>` and `<area href>` lead to, in page order, each once.
+///
+/// A fragment names a place on a page, not another page: it is cut off, and a link that is nothing but a fragment is no link.
+pub struct Links;
+
+trawl_sdk::export!(extractor: Links);
+
+impl Extractor for Links {
+    type Options = ();
+    type Output = Vec<String>;
+
+    fn info() -> Info {
+        Info::new(
+            "links",
+            env!("CARGO_PKG_VERSION"),
+            "Every link of a page: absolute addresses in page order, each once, without fragments",
+        )
+    }
+
+    fn extract(document: &Document, _: Source, _: ()) -> Result<Vec<String>, Failure> {
+        let mut links = Vec::new();
+        let mut seen_hrefs = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut nodes = document.descendants();
+        while let Some(node) = nodes.next() {
+            let element = match node.kind() {
+                Kind::Element(element) => element,
+                Kind::TemplateContents => {
+                    nodes.skip_inside(node);
+                    continue;
+                }
+                _ => continue,
+            };
+            if !matches!(element.tag(), Tag::A | Tag::Area) {
+                continue;
+            }
+            // Most repeats are spelled the same: those cost no parsing.
+            if let Some(href) = element.attr("href")
+                && seen_hrefs.insert(href)
+                && let Some(link) = target(document, href)
+                && seen.insert(link.clone())
+            {
+                links.push(link);
+            }
+        }
+        Ok(links)
+    }
+}
+
+/// Where an `href` leads; `None` when that is no other page.
+fn target(document: &Document, href: &str) -> Option<String> {
+    let href = href.trim_ascii();
+    if href.is_empty() || href.starts_with('#') {
+        return None;
+    }
+    let mut url = document.resolve_url(href)?;
+    url.set_fragment(None);
+    matches!(url.scheme(), "http" | "https").then(|| url.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Links;
+    use serde_json::json;
+    use trawl_sdk::testkit;
+
+    #[track_caller]
+    fn check(html: &str, expected: &[&str]) {
+        let page = testkit::page(html).url("https://example.com/a/b?q");
+        assert_eq!(
+            page.extract::<Links>(json!({})),
+            Ok(json!(expected)),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn links_are_absolute_in_page_order_each_once() {
+        check(
+            "<a href='c'>1</a><map><area href=//other.example></map><a href=' /d\n'>2</a><a href=./c>3</a><a href='?r'>4</a>",
+            &[
+                "https://example.com/a/c",
+                "https://other.example/",
+                "https://example.com/d",
+                "https://example.com/a/b?r",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_the_web_is_linked() {
+        check(
+            "<a href='mailto:a@b.example'></a><a href='javascript:x()'></a><a href='tel:1'></a><a href='http://['></a><a>x</a>",
+            &[],
+        );
+        check("<template><a href=x></a></template><link href=y>", &[]);
+    }
+
+    #[test]
+    fn a_fragment_is_no_page_of_its_own() {
+        check(
+            "<a href='#top'>t</a><a href='c#1'>1</a><a href='c#2'>2</a>",
+            &["https://example.com/a/c"],
+        );
+    }
+
+    #[test]
+    fn the_base_of_the_page_counts() {
+        check(
+            "<base href=/docs/><a href=x>x</a>",
+            &["https://example.com/docs/x"],
+        );
+    }
+}

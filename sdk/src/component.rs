@@ -1,0 +1,199 @@
+//! Glue for WebAssembly: bindings made from `wit/`, and each kind's trait behind them. Nothing here is for authors.
+
+#![allow(
+    unsafe_code,
+    missing_docs,
+    reason = "generated bindings lift and lower by hand"
+)]
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use crate::view::arrays::Arrays;
+use crate::{Chunker, Document, Extractor, Failure, Filter, Format, Info, Output, Source, Span};
+use crate::{Needs, options};
+
+/// Bindings of the format world; the other worlds share its types.
+pub mod format {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/document/1", "../wit/format/1"],
+        world: "trawl:format/plugin",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_format",
+        default_bindings_module: "trawl_sdk::component::format",
+        generate_all,
+    });
+}
+
+/// Bindings of the filter world.
+pub mod filter {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/document/1", "../wit/filter/1"],
+        world: "trawl:filter/plugin",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_filter",
+        default_bindings_module: "trawl_sdk::component::filter",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+            "trawl:document/tree@1.0.0": super::format::trawl::document::tree,
+        },
+    });
+}
+
+/// Bindings of the extractor world.
+pub mod extractor {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/document/1", "../wit/extractor/1"],
+        world: "trawl:extractor/plugin",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_extractor",
+        default_bindings_module: "trawl_sdk::component::extractor",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+            "trawl:document/tree@1.0.0": super::format::trawl::document::tree,
+        },
+    });
+}
+
+/// Bindings of the chunker world.
+pub mod chunker {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/chunker/1"],
+        world: "trawl:chunker/plugin",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_chunker",
+        default_bindings_module: "trawl_sdk::component::chunker",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+        },
+    });
+}
+
+use format::trawl::document::tree;
+use format::trawl::types::types;
+
+/// An author's plugin as the bindings want it.
+pub struct Exported<P>(PhantomData<P>);
+
+impl<P: Format> format::exports::trawl::format::format::Guest for Exported<P> {
+    fn describe() -> types::Info {
+        P::info().into()
+    }
+
+    fn render(
+        document: tree::Document,
+        source: tree::Source,
+        options: String,
+    ) -> Result<format::exports::trawl::format::format::Output, types::Failure> {
+        use format::exports::trawl::format::format::Output as Lowered;
+        let options = options::read(&options)?;
+        let output = P::render(&Document::new(borrow(&document)), source.into(), options)?;
+        Ok(match output {
+            Output::Text(text) => Lowered::Text(text),
+            Output::Bytes(bytes) => Lowered::Bytes(bytes),
+        })
+    }
+}
+
+impl<P: Filter> filter::exports::trawl::filter::filter::Guest for Exported<P> {
+    fn describe() -> types::Info {
+        P::info().into()
+    }
+
+    fn keep(document: tree::Document, options: String) -> Result<Vec<u8>, types::Failure> {
+        let options = options::read(&options)?;
+        Ok(P::keep(&Document::new(borrow(&document)), options)?.into_bits())
+    }
+}
+
+impl<P: Extractor> extractor::exports::trawl::extractor::extractor::Guest for Exported<P> {
+    fn describe() -> types::Info {
+        P::info().into()
+    }
+
+    fn extract(
+        document: tree::Document,
+        source: tree::Source,
+        options: String,
+    ) -> Result<String, types::Failure> {
+        let options = options::read(&options)?;
+        let answer = P::extract(&Document::new(borrow(&document)), source.into(), options)?;
+        Ok(options::write(&answer)?)
+    }
+}
+
+impl<P: Chunker> chunker::exports::trawl::chunker::chunker::Guest for Exported<P> {
+    fn describe() -> types::Info {
+        P::info().into()
+    }
+
+    fn chunk(
+        text: String,
+        options: String,
+    ) -> Result<Vec<chunker::exports::trawl::chunker::chunker::Span>, types::Failure> {
+        use chunker::exports::trawl::chunker::chunker::Span as Lowered;
+        let spans = P::chunk(&text, options::read(&options)?)?;
+        let lower = |Span { start, end }| Lowered { start, end };
+        Ok(spans.into_iter().map(lower).collect())
+    }
+}
+
+/// The lists stay where the call put them; only their addresses are taken.
+fn borrow(document: &tree::Document) -> Arrays<'_> {
+    Arrays {
+        url: &document.url,
+        base: &document.base,
+        media_type: &document.media_type,
+        quirks: document.quirks,
+        kinds: &document.kinds,
+        parents: &document.parents,
+        ends: &document.ends,
+        names: &document.names,
+        starts: &document.starts,
+        counts: &document.counts,
+        attribute_names: &document.attribute_names,
+        attribute_starts: &document.attribute_starts,
+        attribute_lengths: &document.attribute_lengths,
+        name_text: &document.name_text,
+        name_ends: &document.name_ends,
+        name_spaces: &document.name_spaces,
+        text: &document.text,
+        kept: &document.kept,
+    }
+}
+
+impl From<tree::Source> for Source<'static> {
+    fn from(source: tree::Source) -> Self {
+        Self {
+            text: Cow::Owned(source.text),
+            body: Cow::Owned(source.body),
+            content_type: Cow::Owned(source.content_type),
+            charset: Cow::Owned(source.charset),
+        }
+    }
+}
+
+impl From<Info> for types::Info {
+    fn from(info: Info) -> Self {
+        let mut needs = types::Needs::empty();
+        needs.set(types::Needs::SOURCE, info.needs.contains(Needs::SOURCE));
+        needs.set(types::Needs::BODY, info.needs.contains(Needs::BODY));
+        Self {
+            name: info.name.to_owned(),
+            version: info.version.to_owned(),
+            summary: info.summary.to_owned(),
+            options_schema: info.options_schema.to_owned(),
+            needs,
+        }
+    }
+}
+
+impl From<Failure> for types::Failure {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::InvalidOptions(reason) => Self::InvalidOptions(reason),
+            Failure::Unsupported(reason) => Self::Unsupported(reason),
+            Failure::Failed(reason) => Self::Failed(reason),
+        }
+    }
+}

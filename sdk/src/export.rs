@@ -1,0 +1,93 @@
+//! The one macro that makes a crate a plugin.
+
+/// Makes this crate a plugin: `trawl_sdk::export!(format: MyFormat);`, likewise `filter`, `extractor`, `chunker`, once a crate.
+///
+/// Compiled for WebAssembly it gives the exports of a component; with the feature `native` of the SDK on any other target the C entry
+/// points of a shared library; otherwise nothing, so that tests link as many plugins as they like.
+#[macro_export]
+macro_rules! export {
+    (format: $plugin:ty) => {
+        $crate::__component!(__trawl_export_format, format, $plugin);
+        $crate::__native!(FORMAT, format, $plugin);
+    };
+    (filter: $plugin:ty) => {
+        $crate::__component!(__trawl_export_filter, filter, $plugin);
+        $crate::__native!(FILTER, filter, $plugin);
+    };
+    (extractor: $plugin:ty) => {
+        $crate::__component!(__trawl_export_extractor, extractor, $plugin);
+        $crate::__native!(EXTRACTOR, extractor, $plugin);
+    };
+    (chunker: $plugin:ty) => {
+        $crate::__component!(__trawl_export_chunker, chunker, $plugin);
+        $crate::__native!(CHUNKER, chunker, $plugin);
+    };
+}
+
+// A `cfg` inside an exported macro would ask the author's crate; so the macro itself comes in two forms.
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __component {
+    ($export:ident, $kind:ident, $plugin:ty) => {
+        const _: () = {
+            type Exported = $crate::component::Exported<$plugin>;
+    $crate::component::$kind::$export!(Exported with_types_in $crate::component::$kind);
+        };
+    };
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __component {
+    ($export:ident, $kind:ident, $plugin:ty) => {};
+}
+
+#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __native {
+    ($kind:ident, $call:ident, $plugin:ty) => {
+        #[allow(unsafe_code, reason = "the host finds these functions by their names")]
+        const _: () = {
+            #[unsafe(no_mangle)]
+            extern "C" fn trawl_plugin_abi() -> u32 {
+                $crate::abi::VERSION
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn trawl_plugin_kind() -> u32 {
+                $crate::abi::kind::$kind
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn trawl_plugin_describe(reply: *mut $crate::abi::Reply) {
+                // SAFETY: the caller keeps the rules of `abi`.
+                unsafe { $crate::native::describe(reply, <$plugin>::info) }
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn trawl_plugin_call(
+                call: *const $crate::abi::Call,
+                reply: *mut $crate::abi::Reply,
+            ) {
+                // SAFETY: the caller keeps the rules of `abi`.
+                unsafe { $crate::native::call(call, reply, $crate::native::$call::<$plugin>) }
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn trawl_plugin_free(reply: *mut $crate::abi::Reply) {
+                // SAFETY: the caller keeps the rules of `abi`.
+                unsafe { $crate::native::free(reply) }
+            }
+        };
+    };
+}
+
+#[cfg(not(all(feature = "native", not(target_arch = "wasm32"))))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __native {
+    ($kind:ident, $call:ident, $plugin:ty) => {};
+}

@@ -1,0 +1,185 @@
+//! Lays a tree out as the contract's arrays.
+
+use std::collections::HashMap;
+
+use html5ever::{Attribute, QualName, ns};
+
+use super::tree::{Data, Handle};
+use crate::view::arrays::{Arrays, kind};
+
+/// The arrays of a page, owned.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    url: String,
+    base: String,
+    media_type: String,
+    quirks: bool,
+    kinds: Vec<u8>,
+    parents: Vec<u32>,
+    ends: Vec<u32>,
+    names: Vec<u32>,
+    starts: Vec<u32>,
+    counts: Vec<u32>,
+    attribute_names: Vec<u32>,
+    attribute_starts: Vec<u32>,
+    attribute_lengths: Vec<u32>,
+    name_text: String,
+    name_ends: Vec<u32>,
+    name_spaces: Vec<u8>,
+    text: String,
+    pub(super) kept: Vec<u8>,
+    name_table: HashMap<(String, u8), u32>,
+}
+
+impl Layout {
+    /// An empty page: the document node alone.
+    pub(super) fn empty(url: &str, media_type: &str) -> Self {
+        let mut layout = Self {
+            url: url.to_owned(),
+            base: url.to_owned(),
+            media_type: media_type.to_owned(),
+            ..Self::default()
+        };
+        layout.name(String::new(), 0);
+        layout.push(kind::DOCUMENT, 0, [0, 0, 0]);
+        layout.ends[0] = 1;
+        layout
+    }
+
+    /// The page of this tree.
+    pub(super) fn of(document: &Handle, quirks: bool, url: &str, media_type: &str) -> Self {
+        let mut layout = Self {
+            quirks,
+            ..Self::empty(url, media_type)
+        };
+        for child in document.children.borrow().iter() {
+            layout.add(child, 0);
+        }
+        layout.ends[0] = layout.kinds.len() as u32;
+        if let Some(base) = layout.base_href() {
+            layout.base = base;
+        }
+        layout
+    }
+
+    pub(super) fn arrays(&self) -> Arrays<'_> {
+        Arrays {
+            url: &self.url,
+            base: &self.base,
+            media_type: &self.media_type,
+            quirks: self.quirks,
+            kinds: &self.kinds,
+            parents: &self.parents,
+            ends: &self.ends,
+            names: &self.names,
+            starts: &self.starts,
+            counts: &self.counts,
+            attribute_names: &self.attribute_names,
+            attribute_starts: &self.attribute_starts,
+            attribute_lengths: &self.attribute_lengths,
+            name_text: &self.name_text,
+            name_ends: &self.name_ends,
+            name_spaces: &self.name_spaces,
+            text: &self.text,
+            kept: &self.kept,
+        }
+    }
+
+    /// The first `<base>` with an `href` that makes an address.
+    fn base_href(&self) -> Option<String> {
+        let document = crate::Document::new(self.arrays());
+        let mut bases = document
+            .elements()
+            .filter(|base| base.tag() == crate::Tag::Base);
+        let href = bases.find_map(|base| base.attr("href"))?;
+        document.resolve(href)
+    }
+
+    fn add(&mut self, node: &Handle, parent: u32) {
+        let own = self.kinds.len() as u32;
+        match &node.data {
+            Data::Document => self.push(kind::DOCUMENT, parent, [0, 0, 0]),
+            Data::TemplateContents => self.push(kind::TEMPLATE_CONTENTS, parent, [0, 0, 0]),
+            Data::Doctype(name) => {
+                let name = self.name(name.to_string(), 0);
+                self.push(kind::DOCTYPE, parent, [name, 0, 0]);
+            }
+            Data::Text(text) => self.push_text(kind::TEXT, parent, &text.borrow()),
+            Data::Comment(text) => self.push_text(kind::COMMENT, parent, text),
+            Data::ProcessingInstruction(text) => {
+                self.push_text(kind::PROCESSING_INSTRUCTION, parent, text);
+            }
+            Data::Element {
+                name,
+                attributes,
+                template_contents,
+            } => {
+                self.push_element(name, &attributes.borrow(), parent);
+                if let Some(contents) = template_contents {
+                    self.add(contents, own);
+                }
+            }
+        }
+        for child in node.children.borrow().iter() {
+            self.add(child, own);
+        }
+        self.ends[own as usize] = self.kinds.len() as u32;
+    }
+
+    fn push(&mut self, kind: u8, parent: u32, [name, start, count]: [u32; 3]) {
+        self.kinds.push(kind);
+        self.parents.push(parent);
+        self.ends.push(0);
+        self.names.push(name);
+        self.starts.push(start);
+        self.counts.push(count);
+    }
+
+    fn push_text(&mut self, kind: u8, parent: u32, text: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        self.push(kind, parent, [0, start, text.len() as u32]);
+    }
+
+    fn push_element(&mut self, name: &QualName, attributes: &[Attribute], parent: u32) {
+        let name = self.name(name.local.to_string(), space(name));
+        let first = self.attribute_names.len() as u32;
+        for attribute in attributes {
+            let name = match &attribute.name.prefix {
+                Some(prefix) => format!("{prefix}:{}", attribute.name.local),
+                None => attribute.name.local.to_string(),
+            };
+            let name = self.name(name, 0);
+            self.attribute_names.push(name);
+            self.attribute_starts.push(self.text.len() as u32);
+            self.attribute_lengths.push(attribute.value.len() as u32);
+            self.text.push_str(&attribute.value);
+        }
+        self.push(
+            kind::ELEMENT,
+            parent,
+            [name, first, attributes.len() as u32],
+        );
+    }
+
+    fn name(&mut self, name: String, space: u8) -> u32 {
+        let entry = self.name_ends.len() as u32;
+        if let Some(&known) = self.name_table.get(&(name.clone(), space)) {
+            return known;
+        }
+        self.name_text.push_str(&name);
+        self.name_ends.push(self.name_text.len() as u32);
+        self.name_spaces.push(space);
+        self.name_table.insert((name, space), entry);
+        entry
+    }
+}
+
+fn space(name: &QualName) -> u8 {
+    match name.ns {
+        ns!(html) | ns!() => 0,
+        ns!(svg) => 1,
+        ns!(mathml) => 2,
+        _ => 3,
+    }
+}

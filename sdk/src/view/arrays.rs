@@ -1,0 +1,110 @@
+//! The parallel arrays of `wit/document/1`, borrowed. Only glue and hosts see them; authors see [`Document`](super::Document).
+
+/// A page as the contract carries it: every field is the field of that name of the record `document` in `wit/document/1`,
+/// and must obey its rules. Whoever lends the arrays keeps them until the view is gone; nothing is copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrays<'a> {
+    /// Address of the page after redirects.
+    pub url: &'a str,
+    /// What relative addresses resolve against.
+    pub base: &'a str,
+    /// Media type, lower case, without parameters.
+    pub media_type: &'a str,
+    /// Whether the page is in quirks mode.
+    pub quirks: bool,
+    /// Kind of each node.
+    pub kinds: &'a [u8],
+    /// Parent of each node.
+    pub parents: &'a [u32],
+    /// One past the end of each node's subtree.
+    pub ends: &'a [u32],
+    /// Name-table entry of each element and doctype.
+    pub names: &'a [u32],
+    /// First attribute of an element, first byte of a text.
+    pub starts: &'a [u32],
+    /// Number of attributes of an element, bytes of a text.
+    pub counts: &'a [u32],
+    /// Name-table entry of each attribute.
+    pub attribute_names: &'a [u32],
+    /// First byte of each attribute's value.
+    pub attribute_starts: &'a [u32],
+    /// Bytes of each attribute's value.
+    pub attribute_lengths: &'a [u32],
+    /// All names one after another.
+    pub name_text: &'a str,
+    /// One past each name's last byte.
+    pub name_ends: &'a [u32],
+    /// Namespace of each name.
+    pub name_spaces: &'a [u8],
+    /// Text of text nodes, comments and attribute values.
+    pub text: &'a str,
+    /// Which nodes are kept, a bit a node; empty means all.
+    pub kept: &'a [u8],
+}
+
+/// Node kinds as the contract numbers them.
+pub mod kind {
+    /// The document itself.
+    pub const DOCUMENT: u8 = 0;
+    /// A doctype.
+    pub const DOCTYPE: u8 = 1;
+    /// An element.
+    pub const ELEMENT: u8 = 2;
+    /// A text node.
+    pub const TEXT: u8 = 3;
+    /// A comment.
+    pub const COMMENT: u8 = 4;
+    /// The contents of a `<template>`.
+    pub const TEMPLATE_CONTENTS: u8 = 5;
+    /// A processing instruction.
+    pub const PROCESSING_INSTRUCTION: u8 = 6;
+}
+
+impl<'a> Arrays<'a> {
+    pub(super) fn is_kept(&self, node: u32) -> bool {
+        node == 0 || self.kept.is_empty() || self.kept[node as usize / 8] & (1 << (node % 8)) != 0
+    }
+
+    pub(super) fn name(&self, entry: u32) -> &'a str {
+        let entry = entry as usize;
+        let start = match entry {
+            0 => 0,
+            _ => self.name_ends[entry - 1] as usize,
+        };
+        &self.name_text[start..self.name_ends[entry] as usize]
+    }
+
+    pub(super) fn text_of(&self, start: u32, length: u32) -> &'a str {
+        &self.text[start as usize..(start + length) as usize]
+    }
+
+    /// The nearest kept node that contains `node`; the document when nothing else does.
+    pub(super) fn parent(&self, node: u32) -> u32 {
+        let mut parent = self.parents[node as usize];
+        while !self.is_kept(parent) {
+            parent = self.parents[parent as usize];
+        }
+        parent
+    }
+
+    /// The first kept node in `from..end`, not going into kept ones.
+    pub(super) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
+        if self.kept.is_empty() {
+            return (from < end).then_some(from);
+        }
+        (from..end).find(|&node| self.is_kept(node))
+    }
+
+    /// For each kept node the index of its previous sibling, 0 for none. One pass over the page.
+    pub(super) fn previous_siblings(&self) -> Box<[u32]> {
+        let n_nodes = self.kinds.len();
+        let mut previous = vec![0; n_nodes];
+        let mut last_child = vec![0; n_nodes];
+        for node in (1..n_nodes as u32).filter(|&node| self.is_kept(node)) {
+            let parent = self.parent(node) as usize;
+            previous[node as usize] = last_child[parent];
+            last_child[parent] = node;
+        }
+        previous.into_boxed_slice()
+    }
+}

@@ -1,0 +1,188 @@
+//! The page as a whole.
+
+use std::cell::OnceCell;
+use std::fmt;
+
+use url::Url;
+
+use super::arrays::Arrays;
+use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
+
+/// Subtypes of `application` that are text.
+const TEXTUAL: [&str; 8] = [
+    "ecmascript",
+    "javascript",
+    "json",
+    "jsonl",
+    "x-javascript",
+    "x-ndjson",
+    "xml",
+    "yaml",
+];
+
+/// A parsed page. Making one costs next to nothing: it borrows the page's arrays, and nodes are small values that borrow it.
+pub struct Document<'a> {
+    pub(super) arrays: Arrays<'a>,
+    /// For each entry of the name table the well-known HTML element it names.
+    pub(super) tags: Vec<Tag>,
+    previous: OnceCell<Box<[u32]>>,
+    base: OnceCell<Option<Url>>,
+}
+
+impl<'a> Document<'a> {
+    /// A view of these arrays. For the glue and for hosts; a test makes its page with `testkit::page`.
+    pub fn new(arrays: Arrays<'a>) -> Self {
+        let tags = (0..arrays.name_ends.len() as u32)
+            .map(|entry| match arrays.name_spaces[entry as usize] {
+                0 => Tag::of(arrays.name(entry)),
+                _ => Tag::Other,
+            })
+            .collect();
+        Self {
+            arrays,
+            tags,
+            previous: OnceCell::new(),
+            base: OnceCell::new(),
+        }
+    }
+
+    /// Address of the page after redirects, absolute.
+    pub fn url(&self) -> &'a str {
+        self.arrays.url
+    }
+
+    /// What relative addresses resolve against: the page's `<base href>`, otherwise its own address.
+    pub fn base_url(&self) -> &'a str {
+        self.arrays.base
+    }
+
+    /// Media type of the page, lower case, without parameters: `text/html`.
+    pub fn media_type(&self) -> &'a str {
+        self.arrays.media_type
+    }
+
+    /// Whether the page is HTML. Other pages (JSON, plain text, images) have an empty tree.
+    pub fn is_html(&self) -> bool {
+        matches!(
+            self.arrays.media_type,
+            "text/html" | "application/xhtml+xml"
+        )
+    }
+
+    /// Whether the page is neither HTML nor any other text: an image, a PDF, an archive.
+    pub fn is_binary(&self) -> bool {
+        let (kind, subtype) = self.media_type().split_once('/').unwrap_or_default();
+        let is_text = kind == "text"
+            || subtype.ends_with("+json")
+            || subtype.ends_with("+xml")
+            || (kind == "application" && TEXTUAL.contains(&subtype));
+        !is_text && !self.is_html()
+    }
+
+    /// Whether the page is in quirks mode; class and id selectors then ignore ASCII case.
+    pub fn is_quirks(&self) -> bool {
+        self.arrays.quirks
+    }
+
+    /// Whether filters have dropped nodes of this page. `false` means that the view shows the page as it was served.
+    pub fn is_filtered(&self) -> bool {
+        !self.arrays.kept.is_empty()
+    }
+
+    /// The document node, which all others stand in.
+    pub fn root(&self) -> Node<'_> {
+        Node::new(self, 0)
+    }
+
+    /// The `<html>` element.
+    pub fn html(&self) -> Option<Element<'_>> {
+        self.child_of(Some(self.root()), Tag::Html)
+    }
+
+    /// The `<head>` element.
+    pub fn head(&self) -> Option<Element<'_>> {
+        self.child_of(self.html().map(Element::node), Tag::Head)
+    }
+
+    /// The `<body>` element.
+    pub fn body(&self) -> Option<Element<'_>> {
+        self.child_of(self.html().map(Element::node), Tag::Body)
+    }
+
+    fn child_of<'d>(&'d self, parent: Option<Node<'d>>, tag: Tag) -> Option<Element<'d>> {
+        parent?.child_elements().find(|child| child.tag() == tag)
+    }
+
+    /// Text of the first `<title>` element, white space folded. `None` without one.
+    pub fn title(&self) -> Option<String> {
+        let title = self
+            .elements()
+            .find(|element| element.tag() == Tag::Title)?;
+        Some(fold(&title.text()))
+    }
+
+    /// All nodes of the page in document order, without the document node itself.
+    pub fn descendants(&self) -> Descendants<'_> {
+        self.root().descendants()
+    }
+
+    /// All elements of the page in document order.
+    pub fn elements(&self) -> impl Iterator<Item = Element<'_>> {
+        self.descendants().filter_map(Node::as_element)
+    }
+
+    /// All elements that match a CSS selector, in document order. The contents of a `<template>` are not searched.
+    ///
+    /// # Errors
+    /// The selector does not parse. To use one selector often, parse it once and call [`select_with`](Self::select_with).
+    pub fn select(&self, css: &str) -> Result<Select<'_>, SelectorError> {
+        Ok(self.select_with(&Selector::parse(css)?))
+    }
+
+    /// All elements that match a parsed selector, in document order.
+    pub fn select_with(&self, selector: &Selector) -> Select<'_> {
+        self.root().select_with(selector)
+    }
+
+    /// Makes an address absolute: trims ASCII white space and resolves against the page's base. `None` when the result is no address.
+    pub fn resolve(&self, href: &str) -> Option<String> {
+        self.resolve_url(href).map(String::from)
+    }
+
+    /// [`resolve`](Self::resolve) as a parsed address.
+    pub fn resolve_url(&self, href: &str) -> Option<Url> {
+        let href = href.trim_matches(|c: char| c.is_ascii_whitespace());
+        match self.base.get_or_init(|| Url::parse(self.arrays.base).ok()) {
+            Some(base) => base.join(href).ok(),
+            None => Url::parse(href).ok(),
+        }
+    }
+
+    pub(super) fn previous_sibling(&self, node: u32) -> Option<u32> {
+        let previous = self
+            .previous
+            .get_or_init(|| self.arrays.previous_siblings());
+        Some(previous[node as usize]).filter(|&sibling| sibling != 0)
+    }
+}
+
+impl fmt::Debug for Document<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("url", &self.arrays.url)
+            .field("nodes", &self.arrays.kinds.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Text with every run of ASCII white space made one space, and none at the ends.
+pub(crate) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_ascii_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    }
+    folded
+}

@@ -1,0 +1,174 @@
+//! One element of the page.
+
+use std::fmt;
+use std::ops::Deref;
+
+use super::{Document, Node, Selector, SelectorError, Tag};
+
+/// An element: a [`Node`] (whose methods it has too) with a name and attributes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Element<'a>(Node<'a>);
+
+/// Which vocabulary an element belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Namespace {
+    /// HTML.
+    Html,
+    /// SVG.
+    Svg,
+    /// MathML.
+    MathMl,
+    /// Any other.
+    Other,
+}
+
+impl<'a> Element<'a> {
+    pub(super) fn new(node: Node<'a>) -> Self {
+        Self(node)
+    }
+
+    /// The element as a node.
+    pub fn node(self) -> Node<'a> {
+        self.0
+    }
+
+    pub(super) fn name_entry(self) -> u32 {
+        self.0.document.arrays.names[self.0.index as usize]
+    }
+
+    /// The element's name: lower case for HTML, as the standard spells it for SVG (`foreignObject`).
+    pub fn name(self) -> &'a str {
+        self.0.document.arrays.name(self.name_entry())
+    }
+
+    /// The element's name as a value to `match` on; [`Tag::Other`] for SVG, MathML and unknown elements.
+    pub fn tag(self) -> Tag {
+        self.0.document.tags[self.name_entry() as usize]
+    }
+
+    /// The vocabulary the element belongs to.
+    pub fn namespace(self) -> Namespace {
+        match self.0.document.arrays.name_spaces[self.name_entry() as usize] {
+            0 => Namespace::Html,
+            1 => Namespace::Svg,
+            2 => Namespace::MathMl,
+            _ => Namespace::Other,
+        }
+    }
+
+    /// The value of an attribute; `None` when the element does not have it. Names are lower case in HTML; an attribute of SVG may carry
+    /// a prefix (`xlink:href`).
+    pub fn attr(self, name: &str) -> Option<&'a str> {
+        self.attrs()
+            .find(|&(own, _)| own == name)
+            .map(|(_, value)| value)
+    }
+
+    /// Whether the element has this attribute, whatever its value.
+    pub fn has_attr(self, name: &str) -> bool {
+        self.attr(name).is_some()
+    }
+
+    /// The element's attributes, name and value, in source order.
+    pub fn attrs(self) -> Attributes<'a> {
+        let arrays = &self.0.document.arrays;
+        let start = arrays.starts[self.0.index as usize];
+        Attributes {
+            document: self.0.document,
+            next: start,
+            end: start + arrays.counts[self.0.index as usize],
+        }
+    }
+
+    /// The value of `id`.
+    pub fn id(self) -> Option<&'a str> {
+        self.attr("id")
+    }
+
+    /// The words of `class`.
+    pub fn classes(self) -> impl Iterator<Item = &'a str> {
+        self.attr("class")
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+    }
+
+    /// Whether `class` has this word (case matters).
+    pub fn has_class(self, class: &str) -> bool {
+        self.classes().any(|own| own == class)
+    }
+
+    /// Whether the element matches a CSS selector.
+    ///
+    /// # Errors
+    /// The selector does not parse.
+    pub fn matches(self, css: &str) -> Result<bool, SelectorError> {
+        Ok(self.matches_with(&Selector::parse(css)?))
+    }
+
+    /// Whether the element matches a parsed selector.
+    pub fn matches_with(self, selector: &Selector) -> bool {
+        selector.matches(self)
+    }
+
+    /// The nearest element that matches a CSS selector: this one or one that contains it.
+    ///
+    /// # Errors
+    /// The selector does not parse.
+    pub fn closest(self, css: &str) -> Result<Option<Element<'a>>, SelectorError> {
+        let selector = Selector::parse(css)?;
+        Ok(std::iter::once(self)
+            .chain(self.ancestors())
+            .find(|element| element.matches_with(&selector)))
+    }
+}
+
+impl<'a> Deref for Element<'a> {
+    type Target = Node<'a>;
+
+    fn deref(&self) -> &Node<'a> {
+        &self.0
+    }
+}
+
+impl<'a> From<Element<'a>> for Node<'a> {
+    fn from(element: Element<'a>) -> Self {
+        element.0
+    }
+}
+
+impl fmt::Debug for Element<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}", self.name())?;
+        for (name, value) in self.attrs() {
+            write!(f, " {name}={value:?}")?;
+        }
+        write!(f, ">")
+    }
+}
+
+/// Attributes of an element, name and value, in source order.
+#[derive(Clone, Debug)]
+pub struct Attributes<'a> {
+    document: &'a Document<'a>,
+    next: u32,
+    end: u32,
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.end {
+            return None;
+        }
+        let (arrays, attribute) = (&self.document.arrays, self.next as usize);
+        self.next += 1;
+        Some((
+            arrays.name(arrays.attribute_names[attribute]),
+            arrays.text_of(
+                arrays.attribute_starts[attribute],
+                arrays.attribute_lengths[attribute],
+            ),
+        ))
+    }
+}

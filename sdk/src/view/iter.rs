@@ -1,0 +1,210 @@
+//! Ways through the page.
+
+use selectors::matching::SelectorCaches;
+
+use super::arrays::kind;
+use super::{Element, Node, Selector};
+
+/// Children of a node in order.
+#[derive(Clone, Debug)]
+pub struct Children<'a> {
+    parent: Node<'a>,
+    next: u32,
+}
+
+impl<'a> Children<'a> {
+    pub(super) fn new(parent: Node<'a>) -> Self {
+        Self {
+            parent,
+            next: parent.index + 1,
+        }
+    }
+}
+
+impl<'a> Iterator for Children<'a> {
+    type Item = Node<'a>;
+
+    fn next(&mut self) -> Option<Node<'a>> {
+        let document = self.parent.document;
+        let child = document.arrays.first_kept(self.next, self.parent.end())?;
+        let child = Node::new(document, child);
+        self.next = child.end();
+        Some(child)
+    }
+}
+
+/// Children of a node that are elements, in order.
+#[derive(Clone, Debug)]
+pub struct ChildElements<'a>(Children<'a>);
+
+impl<'a> ChildElements<'a> {
+    pub(super) fn new(parent: Node<'a>) -> Self {
+        Self(Children::new(parent))
+    }
+}
+
+impl<'a> Iterator for ChildElements<'a> {
+    type Item = Element<'a>;
+
+    fn next(&mut self) -> Option<Element<'a>> {
+        self.0.find_map(Node::as_element)
+    }
+}
+
+/// All nodes inside a node, in document order.
+#[derive(Clone, Debug)]
+pub struct Descendants<'a> {
+    root: Node<'a>,
+    next: u32,
+    end: u32,
+}
+
+impl<'a> Descendants<'a> {
+    pub(super) fn new(root: Node<'a>) -> Self {
+        Self {
+            root,
+            next: root.index + 1,
+            end: root.end(),
+        }
+    }
+
+    /// Leaves out what is inside `node`, which this iterator gave last.
+    pub fn skip_inside(&mut self, node: Node<'a>) {
+        self.next = self.next.max(node.end());
+    }
+}
+
+impl<'a> Iterator for Descendants<'a> {
+    type Item = Node<'a>;
+
+    fn next(&mut self) -> Option<Node<'a>> {
+        let document = self.root.document;
+        let node = document.arrays.first_kept(self.next, self.end)?;
+        self.next = node + 1;
+        Some(Node::new(document, node))
+    }
+}
+
+/// A step of a [`Walk`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A node begins.
+    Enter(Node<'a>),
+    /// An element, the contents of a template or the document ends. Nodes that cannot contain others only begin.
+    Leave(Node<'a>),
+}
+
+/// A way through a node and everything in it that tells where nodes begin and end.
+#[derive(Clone, Debug)]
+pub struct Walk<'a> {
+    root: Node<'a>,
+    /// Innermost node that has begun and not ended; `None` before the first and after the last step.
+    open: Option<Node<'a>>,
+    next: u32,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(root: Node<'a>) -> Self {
+        Self {
+            root,
+            open: None,
+            next: root.index,
+        }
+    }
+
+    /// Leaves out what is inside the element that has just begun; its end is still told.
+    pub fn skip_children(&mut self) {
+        if let Some(open) = self.open {
+            self.next = self.next.max(open.end());
+        }
+    }
+
+    /// Leaves out the rest of the element that has just begun, its end too.
+    pub fn skip_tree(&mut self) {
+        if let Some(open) = self.open {
+            self.close(open);
+        }
+    }
+
+    fn close(&mut self, node: Node<'a>) {
+        self.next = node.end();
+        self.open = match node == self.root {
+            true => None,
+            false => node.parent(),
+        };
+    }
+
+    fn enter(&mut self, index: u32) -> Step<'a> {
+        let node = Node::new(self.root.document, index);
+        self.next = index + 1;
+        if matches!(
+            node.raw_kind(),
+            kind::ELEMENT | kind::DOCUMENT | kind::TEMPLATE_CONTENTS
+        ) {
+            self.open = Some(node);
+        }
+        Step::Enter(node)
+    }
+}
+
+impl<'a> Iterator for Walk<'a> {
+    type Item = Step<'a>;
+
+    fn next(&mut self) -> Option<Step<'a>> {
+        let Some(open) = self.open else {
+            return (self.next == self.root.index).then(|| self.enter(self.root.index));
+        };
+        match self.root.document.arrays.first_kept(self.next, open.end()) {
+            Some(index) => Some(self.enter(index)),
+            None => {
+                self.close(open);
+                Some(Step::Leave(open))
+            }
+        }
+    }
+}
+
+/// Elements that match a selector, in document order.
+pub struct Select<'a> {
+    inside: Descendants<'a>,
+    selector: Selector,
+    caches: SelectorCaches,
+    /// For each entry of the name table whether an element of that name can match; empty when any can.
+    candidates: Vec<bool>,
+}
+
+impl<'a> Select<'a> {
+    pub(super) fn new(root: Node<'a>, selector: Selector) -> Self {
+        Self {
+            candidates: selector.candidates(root.document),
+            inside: root.descendants(),
+            selector,
+            caches: SelectorCaches::default(),
+        }
+    }
+
+    fn may_match(&self, element: Element<'a>) -> bool {
+        self.candidates.is_empty() || self.candidates[element.name_entry() as usize]
+    }
+}
+
+impl<'a> Iterator for Select<'a> {
+    type Item = Element<'a>;
+
+    fn next(&mut self) -> Option<Element<'a>> {
+        let scope = self.inside.root.as_element();
+        while let Some(node) = self.inside.next() {
+            if node.raw_kind() == kind::TEMPLATE_CONTENTS {
+                self.inside.skip_inside(node);
+            }
+            let Some(element) = node.as_element() else {
+                continue;
+            };
+            if self.may_match(element) && self.selector.matches_in(element, scope, &mut self.caches)
+            {
+                return Some(element);
+            }
+        }
+        None
+    }
+}

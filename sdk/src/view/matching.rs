@@ -1,0 +1,298 @@
+//! How selectors see an element.
+
+use selectors::OpaqueElement;
+use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
+use selectors::bloom::BloomFilter;
+use selectors::context::{
+    MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
+};
+use selectors::matching::{ElementSelectorFlags, SelectorCaches, matches_selector};
+
+use super::selector::{Css, PseudoClass, PseudoElement, Word};
+use super::{Element, Namespace, Node, Selector, Tag};
+
+impl Selector {
+    /// Whether the element matches.
+    pub fn matches(&self, element: Element<'_>) -> bool {
+        self.matches_in(element, None, &mut SelectorCaches::default())
+    }
+
+    /// Whether the element matches when `:scope` is `scope`. The caches belong to this very selector.
+    pub(super) fn matches_in(
+        &self,
+        element: Element<'_>,
+        scope: Option<Element<'_>>,
+        caches: &mut SelectorCaches,
+    ) -> bool {
+        let quirks = match element.document().is_quirks() {
+            true => QuirksMode::Quirks,
+            false => QuirksMode::NoQuirks,
+        };
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            caches,
+            quirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
+        context.scope_element = scope.map(identity);
+        self.0
+            .slice()
+            .iter()
+            .any(|selector| matches_selector(selector, 0, None, &Matched(element), &mut context))
+    }
+}
+
+/// One address an element: that of its entry in the array of kinds.
+fn identity(element: Element<'_>) -> OpaqueElement {
+    let node = element.node();
+    OpaqueElement::new(&node.document.arrays.kinds[node.index as usize])
+}
+
+const fn namespace_url(namespace: Namespace) -> &'static str {
+    match namespace {
+        Namespace::Html => "http://www.w3.org/1999/xhtml",
+        Namespace::Svg => "http://www.w3.org/2000/svg",
+        Namespace::MathMl => "http://www.w3.org/1998/Math/MathML",
+        Namespace::Other => "",
+    }
+}
+
+/// An element as the `selectors` crate wants it; a type of its own keeps that crate's methods out of the author's sight.
+#[derive(Clone, Copy, Debug)]
+struct Matched<'a>(Element<'a>);
+
+impl<'a> std::ops::Deref for Matched<'a> {
+    type Target = Element<'a>;
+
+    fn deref(&self) -> &Element<'a> {
+        &self.0
+    }
+}
+
+impl selectors::Element for Matched<'_> {
+    type Impl = Css;
+
+    fn opaque(&self) -> OpaqueElement {
+        identity(self.0)
+    }
+
+    fn parent_element(&self) -> Option<Self> {
+        self.0.parent_element().map(Self)
+    }
+
+    fn parent_node_is_shadow_root(&self) -> bool {
+        false
+    }
+
+    fn containing_shadow_host(&self) -> Option<Self> {
+        None
+    }
+
+    fn is_pseudo_element(&self) -> bool {
+        false
+    }
+
+    fn prev_sibling_element(&self) -> Option<Self> {
+        self.previous_element().map(Self)
+    }
+
+    fn next_sibling_element(&self) -> Option<Self> {
+        self.next_element().map(Self)
+    }
+
+    fn first_element_child(&self) -> Option<Self> {
+        self.child_elements().next().map(Self)
+    }
+
+    fn is_html_element_in_html_document(&self) -> bool {
+        self.namespace() == Namespace::Html
+    }
+
+    fn has_local_name(&self, name: &Word) -> bool {
+        self.name() == &*name.0
+    }
+
+    fn has_namespace(&self, url: &Word) -> bool {
+        namespace_url(self.namespace()) == &*url.0
+    }
+
+    fn is_same_type(&self, other: &Self) -> bool {
+        // One entry of the name table is one name in one namespace.
+        self.name_entry() == other.name_entry()
+            || (self.name() == other.name() && self.namespace() == other.namespace())
+    }
+
+    fn attr_matches(
+        &self,
+        namespace: &NamespaceConstraint<&Word>,
+        name: &Word,
+        operation: &AttrSelectorOperation<&Word>,
+    ) -> bool {
+        let any_namespace = matches!(namespace, NamespaceConstraint::Any);
+        self.attrs().any(|(own, value)| {
+            let same = own == &*name.0
+                || (any_namespace
+                    && own
+                        .split_once(':')
+                        .is_some_and(|(_, local)| local == &*name.0));
+            same && operation.eval_str(value)
+        })
+    }
+
+    fn match_non_ts_pseudo_class(
+        &self,
+        class: &PseudoClass,
+        _: &mut MatchingContext<'_, Css>,
+    ) -> bool {
+        match class {
+            PseudoClass::Link => is_link(self.0),
+            PseudoClass::Checked => is_checked(self.0),
+            PseudoClass::Disabled => can_be_disabled(self.0) && is_disabled(self.0),
+            PseudoClass::Enabled => can_be_disabled(self.0) && !is_disabled(self.0),
+            PseudoClass::Required => can_be_required(self.0) && self.has_attr("required"),
+            PseudoClass::Optional => can_be_required(self.0) && !self.has_attr("required"),
+            PseudoClass::Lang(language) => is_in_language(self.0, language),
+            PseudoClass::Never(_) => false,
+        }
+    }
+
+    fn match_pseudo_element(
+        &self,
+        element: &PseudoElement,
+        _: &mut MatchingContext<'_, Css>,
+    ) -> bool {
+        match *element {}
+    }
+
+    fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
+
+    fn is_link(&self) -> bool {
+        is_link(self.0)
+    }
+
+    fn is_html_slot_element(&self) -> bool {
+        false
+    }
+
+    fn has_id(&self, id: &Word, case: CaseSensitivity) -> bool {
+        self.id()
+            .is_some_and(|own| case.eq(own.as_bytes(), id.0.as_bytes()))
+    }
+
+    fn has_class(&self, name: &Word, case: CaseSensitivity) -> bool {
+        self.classes()
+            .any(|own| case.eq(own.as_bytes(), name.0.as_bytes()))
+    }
+
+    fn has_custom_state(&self, _: &Word) -> bool {
+        false
+    }
+
+    fn imported_part(&self, _: &Word) -> Option<Word> {
+        None
+    }
+
+    fn is_part(&self, _: &Word) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        self.children()
+            .all(|child| child.as_element().is_none() && child.as_text().is_none_or(str::is_empty))
+    }
+
+    fn is_root(&self) -> bool {
+        self.parent() == Some(self.document().root())
+    }
+
+    fn add_element_unique_hashes(&self, _: &mut BloomFilter) -> bool {
+        false
+    }
+}
+
+fn is_link(element: Element<'_>) -> bool {
+    matches!(element.tag(), Tag::A | Tag::Area) && element.has_attr("href")
+}
+
+fn is_checked(element: Element<'_>) -> bool {
+    match element.tag() {
+        Tag::Option => element.has_attr("selected"),
+        Tag::Input => {
+            let kind = element.attr("type").unwrap_or_default();
+            element.has_attr("checked")
+                && (kind.eq_ignore_ascii_case("checkbox") || kind.eq_ignore_ascii_case("radio"))
+        }
+        _ => false,
+    }
+}
+
+fn can_be_disabled(element: Element<'_>) -> bool {
+    matches!(
+        element.tag(),
+        Tag::Button
+            | Tag::Input
+            | Tag::Select
+            | Tag::Textarea
+            | Tag::Optgroup
+            | Tag::Option
+            | Tag::Fieldset
+    )
+}
+
+fn can_be_required(element: Element<'_>) -> bool {
+    matches!(element.tag(), Tag::Input | Tag::Select | Tag::Textarea)
+}
+
+/// HTML, "disabled": by its own attribute, by a disabled `optgroup` around an option, or by a disabled `fieldset` around it unless
+/// it stands in that fieldset's first legend.
+fn is_disabled(element: Element<'_>) -> bool {
+    if element.has_attr("disabled") {
+        return true;
+    }
+    if element.tag() == Tag::Option {
+        return element
+            .parent_element()
+            .is_some_and(|parent| parent.tag() == Tag::Optgroup && parent.has_attr("disabled"));
+    }
+    if element.tag() == Tag::Optgroup {
+        return false;
+    }
+    let mut inner = element;
+    for outer in element.ancestors() {
+        let shuts_off = outer.tag() == Tag::Fieldset && outer.has_attr("disabled");
+        let first_legend = || {
+            outer
+                .child_elements()
+                .find(|child| child.tag() == Tag::Legend)
+        };
+        if shuts_off && first_legend() != Some(inner) {
+            return true;
+        }
+        inner = outer;
+    }
+    false
+}
+
+/// Whether the nearest `lang` is this language or one of its variants (`en-GB` for `en`).
+fn is_in_language(element: Element<'_>, language: &str) -> bool {
+    let own = std::iter::once(element)
+        .chain(element.ancestors())
+        .find_map(|element| element.attr("lang"));
+    own.is_some_and(|own| {
+        let own = own.to_ascii_lowercase();
+        !own.is_empty()
+            && own
+                .strip_prefix(language)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    })
+}
+
+impl<'a> Node<'a> {
+    /// Whether this node is, or stands inside, the contents of a `<template>`.
+    pub fn is_in_template(self) -> bool {
+        std::iter::successors(Some(self), |node| node.parent())
+            .any(|node| node.kind() == super::Kind::TemplateContents)
+    }
+}

@@ -1,0 +1,25 @@
+//! The parsed page as an author sees it: a [`Document`] of [`Node`]s and [`Element`]s.
+//!
+//! All of it shows only what filters have kept: a dropped node is nowhere to be seen, and when a dropped element has kept
+//! descendants, they stand in its place.
+
+pub mod arrays;
+mod document;
+mod element;
+mod iter;
+mod mask;
+mod matching;
+mod node;
+mod selector;
+mod tag;
+#[cfg(all(test, feature = "testkit"))]
+mod tests;
+mod text;
+
+pub use document::Document;
+pub use element::{Attributes, Element, Namespace};
+pub use iter::{ChildElements, Children, Descendants, Select, Step, Walk};
+pub use mask::Mask;
+pub use node::{Kind, Node};
+pub use selector::{Selector, SelectorError};
+pub use tag::Tag;

@@ -1,0 +1,311 @@
+//! CSS selectors: what parses, and why something does not.
+
+use std::fmt;
+
+use cssparser::{
+    BasicParseErrorKind, CowRcStr, ParseError, ParseErrorKind, Parser as CssParser, ToCss,
+};
+use precomputed_hash::PrecomputedHash;
+use selectors::parser::{
+    Component, NonTSPseudoClass, ParseRelative, Parser, SelectorImpl, SelectorList,
+    SelectorParseErrorKind,
+};
+
+use super::Document;
+
+/// A parsed CSS selector (a list with commas is one selector): Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
+/// `:nth-child(… of …)` and the like. Parse it once when it is used often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector(pub(super) SelectorList<Css>);
+
+/// Why a selector does not parse: lower case, without the selector itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectorError {
+    reason: String,
+}
+
+impl Selector {
+    /// Parses a selector.
+    ///
+    /// # Errors
+    /// The text is no selector, or uses a pseudo-class that has no meaning for a page at rest; the error says which.
+    pub fn parse(css: &str) -> Result<Self, SelectorError> {
+        let grammar = Grammar {
+            unknown: std::cell::RefCell::default(),
+        };
+        SelectorList::parse(&grammar, &mut CssParser::new(css), ParseRelative::No)
+            .map(Self)
+            .map_err(|error| SelectorError {
+                reason: reason(&error, &grammar.unknown.borrow()),
+            })
+    }
+
+    /// For each entry of the name table whether an element of that name can match; empty when the selector does not say.
+    pub(super) fn candidates(&self, document: &Document<'_>) -> Vec<bool> {
+        let mut candidates = vec![false; document.tags.len()];
+        for selector in self.0.slice() {
+            let Some(name) = selector.iter().find_map(|component| match component {
+                Component::LocalName(name) => Some(name),
+                _ => None,
+            }) else {
+                return Vec::new();
+            };
+            for (entry, candidate) in candidates.iter_mut().enumerate() {
+                let own = document.arrays.name(entry as u32);
+                *candidate |= *own == *name.lower_name.0 || *own == *name.name.0;
+            }
+        }
+        candidates
+    }
+}
+
+impl std::str::FromStr for Selector {
+    type Err = SelectorError;
+
+    fn from_str(css: &str) -> Result<Self, SelectorError> {
+        Self::parse(css)
+    }
+}
+
+impl fmt::Display for SelectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for SelectorError {}
+
+fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
+    use SelectorParseErrorKind as Kind;
+    let reason = match &error.kind {
+        ParseErrorKind::Basic(BasicParseErrorKind::EndOfInput) => "it ends too early",
+        ParseErrorKind::Basic(BasicParseErrorKind::TooManyNestedBlocks) => {
+            "it is nested too deeply"
+        }
+        ParseErrorKind::Basic(_) => "it has a character where none of its kind may stand",
+        ParseErrorKind::Custom(kind) => match kind {
+            Kind::EmptySelector => "a selector is missing",
+            Kind::DanglingCombinator => "a combinator has nothing after it",
+            Kind::NonCompoundSelector => "a combinator stands where only a compound selector may",
+            Kind::UnsupportedPseudoClassOrElement if !unknown.is_empty() => {
+                return format!("the pseudo-class or pseudo-element `{unknown}` is not supported");
+            }
+            Kind::UnsupportedPseudoClassOrElement => {
+                "a pseudo-class or pseudo-element is not supported"
+            }
+            Kind::ExpectedNamespace => "a namespace prefix is not declared (only `*|` can be used)",
+            Kind::ClassNeedsIdent => "a class needs a name after its dot",
+            Kind::NoIdentForPseudo
+            | Kind::PseudoElementExpectedIdent
+            | Kind::PseudoElementExpectedColon => "a pseudo-class needs a name after its colon",
+            Kind::NoQualifiedNameInAttributeSelector
+            | Kind::UnexpectedTokenInAttributeSelector
+            | Kind::ExpectedBarInAttr
+            | Kind::InvalidQualNameInAttr => "an attribute selector is malformed",
+            Kind::BadValueInAttr => {
+                "an attribute selector needs a name or a quoted string as its value"
+            }
+            _ => "it has a part that may not stand where it stands",
+        },
+    };
+    reason.to_owned()
+}
+
+/// The types of our selectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Css;
+
+/// A name or a value in a selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word(pub(super) Box<str>);
+
+impl<'a> From<&'a str> for Word {
+    fn from(text: &'a str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl AsRef<str> for Word {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ToCss for Word {
+    fn to_css<W: fmt::Write>(&self, dest: &mut W) -> fmt::Result {
+        cssparser::serialize_identifier(&self.0, dest)
+    }
+}
+
+impl PrecomputedHash for Word {
+    fn precomputed_hash(&self) -> u32 {
+        // FNV-1a.
+        self.0.bytes().fold(0x811c_9dc5, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+    }
+}
+
+impl SelectorImpl for Css {
+    type ExtraMatchingData<'a> = ();
+    type AttrValue = Word;
+    type Identifier = Word;
+    type LocalName = Word;
+    type NamespaceUrl = Word;
+    type NamespacePrefix = Word;
+    type BorrowedNamespaceUrl = Word;
+    type BorrowedLocalName = Word;
+    type NonTSPseudoClass = PseudoClass;
+    type PseudoElement = PseudoElement;
+}
+
+/// Pseudo-classes that a page at rest can answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PseudoClass {
+    /// `:any-link` and `:link`: nothing has been visited.
+    Link,
+    Checked,
+    Disabled,
+    Enabled,
+    Required,
+    Optional,
+    /// `:lang(en)`, lower case.
+    Lang(Box<str>),
+    /// `:hover` and others that need a person; they parse, and match nothing.
+    Never(&'static str),
+}
+
+impl ToCss for PseudoClass {
+    fn to_css<W: fmt::Write>(&self, dest: &mut W) -> fmt::Result {
+        match self {
+            Self::Link => dest.write_str(":any-link"),
+            Self::Checked => dest.write_str(":checked"),
+            Self::Disabled => dest.write_str(":disabled"),
+            Self::Enabled => dest.write_str(":enabled"),
+            Self::Required => dest.write_str(":required"),
+            Self::Optional => dest.write_str(":optional"),
+            Self::Lang(language) => write!(dest, ":lang({language})"),
+            Self::Never(name) => write!(dest, ":{name}"),
+        }
+    }
+}
+
+impl NonTSPseudoClass for PseudoClass {
+    fn is_active_or_hover(&self) -> bool {
+        matches!(self, Self::Never("active" | "hover"))
+    }
+
+    fn is_user_action_state(&self) -> bool {
+        matches!(self, Self::Never(_))
+    }
+}
+
+/// There are none: a page at rest has elements only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PseudoElement {}
+
+impl ToCss for PseudoElement {
+    fn to_css<W: fmt::Write>(&self, _: &mut W) -> fmt::Result {
+        match *self {}
+    }
+}
+
+impl selectors::parser::PseudoElement for PseudoElement {}
+
+/// What our selectors may contain.
+struct Grammar {
+    /// The pseudo-class or pseudo-element that was refused, for the error.
+    unknown: std::cell::RefCell<String>,
+}
+
+impl Grammar {
+    fn refuse<T>(&self, spelling: String) -> Result<T, ParseError<SelectorParseErrorKind>> {
+        self.unknown.replace(spelling);
+        Err(ParseError::custom(
+            SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
+        ))
+    }
+}
+
+const NEVER: [&str; 7] = [
+    "active",
+    "focus",
+    "focus-visible",
+    "focus-within",
+    "hover",
+    "target",
+    "visited",
+];
+
+impl<'i> Parser<'i> for Grammar {
+    type Impl = Css;
+    type Error = SelectorParseErrorKind;
+
+    fn parse_is_and_where(&self) -> bool {
+        true
+    }
+
+    fn parse_has(&self) -> bool {
+        true
+    }
+
+    fn parse_nth_child_of(&self) -> bool {
+        true
+    }
+
+    fn is_is_alias(&self, name: &str) -> bool {
+        name.eq_ignore_ascii_case("matches")
+    }
+
+    fn allow_forgiving_selectors(&self) -> bool {
+        // A caller who mistypes `:is(…)` should hear of it.
+        false
+    }
+
+    fn parse_non_ts_pseudo_class(
+        &self,
+        name: CowRcStr<'i>,
+    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+        let lower = name.to_ascii_lowercase();
+        Ok(match lower.as_str() {
+            "any-link" | "link" => PseudoClass::Link,
+            "checked" => PseudoClass::Checked,
+            "disabled" => PseudoClass::Disabled,
+            "enabled" => PseudoClass::Enabled,
+            "required" => PseudoClass::Required,
+            "optional" => PseudoClass::Optional,
+            _ => match NEVER.iter().find(|&&never| never == lower) {
+                Some(never) => PseudoClass::Never(never),
+                None => return self.refuse(format!(":{name}")),
+            },
+        })
+    }
+
+    fn parse_non_ts_functional_pseudo_class(
+        &self,
+        name: CowRcStr<'i>,
+        parser: &mut CssParser<'i>,
+        _after_part: bool,
+    ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+        if !name.eq_ignore_ascii_case("lang") {
+            return self.refuse(format!(":{name}()"));
+        }
+        let language = parser.expect_ident_or_string()?.to_ascii_lowercase();
+        Ok(PseudoClass::Lang(language.into()))
+    }
+
+    fn parse_pseudo_element(
+        &self,
+        name: CowRcStr<'i>,
+    ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
+        self.refuse(format!("::{name}"))
+    }
+
+    fn parse_functional_pseudo_element(
+        &self,
+        name: CowRcStr<'i>,
+        _arguments: &mut CssParser<'i>,
+    ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
+        self.refuse(format!("::{name}()"))
+    }
+}

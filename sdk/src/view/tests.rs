@@ -1,0 +1,217 @@
+//! The view on small pages; `testkit` makes them.
+
+use crate::testkit::{self, Page};
+use crate::{Kind, Mask, Namespace, Node, Selector, Step, Tag};
+
+/// Text of the matching elements, or the error.
+fn selected(page: &Page, css: &str) -> String {
+    let document = page.document();
+    match document.select(css) {
+        Ok(found) => found.map(|e| e.text()).collect::<Vec<_>>().join("|"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[track_caller]
+fn check(html: &str, cases: &[(&str, &str)]) {
+    let page = testkit::page(html);
+    for (css, expected) in cases {
+        assert_eq!(selected(&page, css), *expected, "{css}");
+    }
+}
+
+#[test]
+fn selectors_find_elements_in_document_order() {
+    check(
+        "<!doctype html><ul id=l class='a B'><li>1<li class=x>2<li>3</ul><a href=/x>k</a><a>n</a><p lang=en-GB><i>e</i></p>",
+        &[
+            ("li", "1|2|3"),
+            ("LI", "1|2|3"),
+            ("#l > li:nth-child(2n+1)", "1|3"),
+            ("li:nth-last-child(1)", "3"),
+            ("li:nth-child(1 of .x)", "2"),
+            ("li:first-of-type, li:last-of-type", "1|3"),
+            (".x + li", "3"),
+            ("li ~ li", "2|3"),
+            ("ul:has(.x) li:not(.x)", "1|3"),
+            (":is(li, a)[href]", "k"),
+            ("a:any-link", "k"),
+            ("a[href='/X' i]", "k"),
+            ("a[href='/X']", ""),
+            ("[class~=B] li.x", "2"),
+            (".b li", ""),
+            ("i:lang(en)", "e"),
+            ("li:hover", ""),
+            (":root:has(i) i", "e"),
+        ],
+    );
+}
+
+#[test]
+fn quirks_mode_ignores_the_case_of_classes_and_ids() {
+    check("<p class=Big id=One>1", &[(".big", "1"), ("#one", "1")]);
+    check(
+        "<!doctype html><p class=Big id=One>1",
+        &[(".big", ""), ("#one", "")],
+    );
+}
+
+#[test]
+fn forms_answer_their_pseudo_classes() {
+    check(
+        "<fieldset disabled><legend><button>a</button></legend><button>b</button></fieldset><button disabled>c</button>
+         <select required><option selected>d<option>e</select>",
+        &[
+            ("button:disabled", "b|c"),
+            ("button:enabled", "a"),
+            ("option:checked", "d"),
+            ("select:required option", "d|e"),
+        ],
+    );
+}
+
+#[test]
+fn a_selector_that_does_not_parse_says_why() {
+    check(
+        "",
+        &[
+            ("", "a selector is missing"),
+            ("a >", "a combinator has nothing after it"),
+            (
+                "a:colour",
+                "the pseudo-class or pseudo-element `:colour` is not supported",
+            ),
+            (
+                "p::before",
+                "the pseudo-class or pseudo-element `::before` is not supported",
+            ),
+            ("a:not(", "a selector is missing"),
+            (
+                "svg|a",
+                "a namespace prefix is not declared (only `*|` can be used)",
+            ),
+            ("a!", "it has a character where none of its kind may stand"),
+        ],
+    );
+    let deep = ":not(".repeat(100_000);
+    assert_eq!(
+        Selector::parse(&deep).unwrap_err().to_string(),
+        "it is nested too deeply"
+    );
+}
+
+#[test]
+fn template_contents_are_not_searched() {
+    let page = testkit::page("<template><b>no</b></template><b>yes</b>");
+    assert_eq!(selected(&page, "b"), "yes");
+    let document = page.document();
+    assert_eq!(document.root().text(), "yes");
+    let hidden = document.elements().find(|e| e.text() == "no").unwrap();
+    assert!(hidden.is_in_template());
+}
+
+#[test]
+fn foreign_elements_keep_their_names() {
+    let page = testkit::page("<svg viewBox='0 0 1 1'><foreignObject/><use xlink:href='#a'/></svg>");
+    let document = page.document();
+    let svg = document.select("svg").unwrap().next().unwrap();
+    assert_eq!((svg.namespace(), svg.tag()), (Namespace::Svg, Tag::Other));
+    assert_eq!(svg.attr("viewBox"), Some("0 0 1 1"));
+    assert_eq!(svg.select("foreignObject").unwrap().count(), 1);
+    assert_eq!(svg.select(r"[xlink\:href], [*|href]").unwrap().count(), 1);
+}
+
+#[test]
+fn a_dropped_node_gives_its_place_to_its_children() {
+    let page = testkit::page("<body><p>a</p><div><p>b</p>c<p>d</p></div><p>e</p>");
+    let document = page.document();
+    let mut mask = Mask::of(&document);
+    mask.drop_node(document.select("div").unwrap().next().unwrap().node());
+    let page = page.masked(mask);
+    let document = page.document();
+    let body = document.body().unwrap();
+    let texts: Vec<String> = body.children().map(Node::text).collect();
+    assert_eq!(texts, ["a", "b", "c", "d", "e"]);
+    assert_eq!(selected(&page, "p:nth-child(2), p:last-child"), "b|e");
+    assert_eq!(selected(&page, "body > p + p"), "b|d|e");
+    let d = body.child_elements().nth(2).unwrap();
+    assert_eq!(d.previous_sibling().and_then(Node::as_text), Some("c"));
+    assert_eq!(d.next_sibling().map(Node::text).as_deref(), Some("e"));
+    assert_eq!(d.parent_element(), Some(body));
+    assert!(document.is_filtered());
+}
+
+#[test]
+fn a_mask_keeps_only_what_it_is_told_with_the_elements_around() {
+    let page = testkit::page("<title>t</title><body><nav>n</nav><main><p>m<b>b</b></p></main>");
+    let document = page.document();
+    let mut mask = Mask::of(&document);
+    let all = mask.n_kept();
+    mask.keep_only(document.select("main").unwrap().map(|e| e.node()));
+    assert_eq!((all, mask.n_kept()), (13, 8));
+    let page = page.masked(mask);
+    let document = page.document();
+    assert_eq!(document.root().text(), "mb");
+    assert!(document.body().is_some() && document.head().is_none());
+}
+
+#[test]
+fn a_walk_tells_where_elements_begin_and_end() {
+    let page = testkit::page("<body><p>a<br>b</p><i>c</i>").without("i");
+    let document = page.document();
+    let steps: String = document
+        .body()
+        .unwrap()
+        .walk()
+        .map(|step| match step {
+            Step::Enter(node) => match node.kind() {
+                Kind::Element(element) => format!("<{}>", element.name()),
+                Kind::Text(text) => text.to_owned(),
+                other => format!("{other:?}"),
+            },
+            Step::Leave(node) => format!("</{}>", node.as_element().unwrap().name()),
+        })
+        .collect();
+    assert_eq!(steps, "<body><p>a<br></br>b</p></body>");
+}
+
+#[test]
+fn a_walk_can_leave_out_the_inside_of_an_element() {
+    let page = testkit::page("<body><p>a<b>b</b></p>c");
+    let document = page.document();
+    let mut walk = document.body().unwrap().walk();
+    let mut seen = Vec::new();
+    while let Some(step) = walk.next() {
+        if let Step::Enter(node) = step {
+            if node.as_element().is_some_and(|e| e.tag() == Tag::P) {
+                walk.skip_children();
+            }
+            seen.push(node.text());
+        }
+    }
+    assert_eq!(seen, ["abc", "ab", "c"]);
+}
+
+#[test]
+fn addresses_resolve_against_the_base() {
+    let page = testkit::page("<base href='/docs/'><p>").url("https://example.com/a/b?c");
+    let document = page.document();
+    assert_eq!(document.base_url(), "https://example.com/docs/");
+    for (href, expected) in [
+        (" x.html\n", Some("https://example.com/docs/x.html")),
+        ("//other.example/", Some("https://other.example/")),
+        ("#top", Some("https://example.com/docs/#top")),
+        ("mailto:a@b.example", Some("mailto:a@b.example")),
+        ("http://[", None),
+    ] {
+        assert_eq!(document.resolve(href).as_deref(), expected, "{href}");
+    }
+}
+
+#[test]
+fn ten_thousand_siblings_are_matched_in_linear_time() {
+    let page = testkit::page(&"<p>x</p>".repeat(10_000));
+    let document = page.document();
+    assert_eq!(document.select("p:nth-child(odd)").unwrap().count(), 5_000);
+    assert_eq!(document.select("p:last-child").unwrap().count(), 1);
+}

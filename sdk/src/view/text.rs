@@ -1,0 +1,293 @@
+//! The page's text as a reader sees it.
+
+use super::{Document, Element, Kind, Node, Step, Tag, Walk};
+
+impl Document<'_> {
+    /// The page's text as a reader sees it: blocks on lines of their own, paragraphs apart, lists with their marks, table cells apart by
+    /// a tab, white space folded outside `<pre>`, nothing hidden. Without line breaks at the ends.
+    pub fn text(&self) -> String {
+        self.root().visible_text()
+    }
+}
+
+impl Node<'_> {
+    /// What is inside this node, as [`Document::text`] gives it.
+    pub fn visible_text(self) -> String {
+        let mut page = Layout::default();
+        let mut walk = self.walk();
+        while let Some(step) = walk.next() {
+            match step {
+                Step::Enter(node) => match node.kind() {
+                    Kind::Text(text) => page.text(text),
+                    Kind::Element(element) => page.enter(element, &mut walk),
+                    Kind::TemplateContents => walk.skip_tree(),
+                    _ => {}
+                },
+                Step::Leave(node) => {
+                    if let Some(element) = node.as_element() {
+                        page.leave(element);
+                    }
+                }
+            }
+        }
+        page.finish()
+    }
+}
+
+impl Element<'_> {
+    /// Whether a reader does not see the element: it is never shown (a script, say), has `hidden`, is styled away by its own
+    /// `style`, or is a dialog that is not open. What surrounds it is not asked.
+    pub fn is_hidden(self) -> bool {
+        let tag = self.tag();
+        if tag.is_never_shown() {
+            return true;
+        }
+        let mut is_open = false;
+        for (name, value) in self.attrs() {
+            match name {
+                "hidden" => return true,
+                "style" if is_styled_away(value) => return true,
+                "open" => is_open = true,
+                _ => {}
+            }
+        }
+        tag == Tag::Dialog && !is_open
+    }
+}
+
+fn is_styled_away(style: &str) -> bool {
+    style.split(';').any(|declaration| {
+        let (property, value) = declaration.split_once(':').unwrap_or_default();
+        let is = |text: &str, word: &str| text.trim_ascii().eq_ignore_ascii_case(word);
+        let value = value.split('!').next().unwrap_or_default();
+        (is(property, "display") && is(value, "none"))
+            || (is(property, "visibility") && is(value, "hidden"))
+    })
+}
+
+/// Text being laid out. Breaks and spaces are remembered and written only when more text follows.
+#[derive(Default)]
+struct Layout {
+    out: String,
+    /// Line breaks owed before the next text.
+    breaks: usize,
+    /// Whether a space is owed before the next text.
+    space: bool,
+    /// The mark of a list item whose text has not begun.
+    mark: Option<String>,
+    /// Open lists, outermost first: the next number, or `None` for bullets.
+    lists: Vec<List>,
+    /// Open elements that keep white space.
+    n_pre: usize,
+}
+
+enum List {
+    Bullets,
+    Numbers { next: i64, step: i64 },
+}
+
+impl Layout {
+    fn enter(&mut self, element: Element<'_>, walk: &mut Walk<'_>) {
+        let tag = element.tag();
+        // Of a closed list of choices a reader sees one line at most.
+        if tag == Tag::Select || element.is_hidden() {
+            walk.skip_tree();
+            return;
+        }
+        self.edge(tag);
+        match tag {
+            Tag::Br => self.line_break(),
+            Tag::Ul | Tag::Menu | Tag::Dir => self.lists.push(List::Bullets),
+            Tag::Ol => self.lists.push(numbers(element)),
+            Tag::Li => self.item(element),
+            Tag::Td | Tag::Th => self.cell(element),
+            Tag::Q => self.text("\u{201c}"),
+            _ if keeps_space(tag) => self.n_pre += 1,
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, element: Element<'_>) {
+        let tag = element.tag();
+        match tag {
+            Tag::Ul | Tag::Menu | Tag::Dir | Tag::Ol => {
+                self.lists.pop();
+            }
+            Tag::Li => self.mark = None,
+            // What a cell's last block owes must not tear the row apart.
+            Tag::Td | Tag::Th => self.breaks = 0,
+            Tag::Q => {
+                self.space = false;
+                self.text("\u{201d}");
+            }
+            _ if keeps_space(tag) => self.n_pre -= 1,
+            _ => {}
+        }
+        self.edge(tag);
+    }
+
+    /// A block begins or ends here.
+    fn edge(&mut self, tag: Tag) {
+        if tag.is_block() && self.mark.is_none() {
+            let is_apart = has_margin(tag) && self.lists.is_empty();
+            self.breaks = self.breaks.max(if is_apart { 2 } else { 1 });
+        }
+    }
+
+    fn line_break(&mut self) {
+        self.begin();
+        self.trim_line();
+        self.out.push('\n');
+        self.space = false;
+    }
+
+    fn item(&mut self, item: Element<'_>) {
+        self.breaks = self.breaks.max(1);
+        self.mark = Some(match self.lists.last_mut() {
+            Some(List::Numbers { next, step }) => {
+                let value = item
+                    .attr("value")
+                    .and_then(|value| value.trim().parse().ok());
+                let number = value.unwrap_or(*next);
+                *next = number.saturating_add(*step);
+                format!("{number}. ")
+            }
+            _ => "- ".to_owned(),
+        });
+    }
+
+    fn cell(&mut self, cell: Element<'_>) {
+        if cell.previous_element().is_some() {
+            self.begin();
+            self.trim_line();
+            self.out.push('\t');
+        }
+        self.space = false;
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.n_pre > 0 {
+            if !text.is_empty() {
+                self.begin();
+                self.out.push_str(text);
+            }
+            return;
+        }
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let end = run_end(bytes, at);
+            if end > at {
+                self.begin();
+                self.out.push_str(&text[at..end]);
+            }
+            at = end;
+            while at < bytes.len() && bytes[at].is_ascii_whitespace() {
+                self.space = true;
+                at += 1;
+            }
+        }
+    }
+
+    /// Writes what is owed before text.
+    fn begin(&mut self) {
+        if self.breaks > 0 && !self.out.is_empty() {
+            self.trim_line();
+            let standing = self.out.len() - self.out.trim_end_matches('\n').len();
+            for _ in standing..self.breaks {
+                self.out.push('\n');
+            }
+        }
+        let is_new_line = self.out.is_empty() || self.out.ends_with('\n');
+        if is_new_line && !self.lists.is_empty() && self.n_pre == 0 {
+            let depth = self.lists.len() - usize::from(self.mark.is_some());
+            self.out.extend(std::iter::repeat_n("  ", depth));
+        } else if self.space && !is_new_line && !self.out.ends_with('\t') && self.breaks == 0 {
+            self.out.push(' ');
+        }
+        if let Some(mark) = self.mark.take() {
+            self.out.push_str(&mark);
+        }
+        (self.breaks, self.space) = (0, false);
+    }
+
+    fn trim_line(&mut self) {
+        let end = self.out.trim_end_matches(' ').len();
+        self.out.truncate(end);
+    }
+
+    fn finish(mut self) -> String {
+        let end = self.out.trim_ascii_end().len();
+        self.out.truncate(end);
+        self.out
+    }
+}
+
+/// End of the run from `at` that can be copied as it is: words one space apart.
+fn run_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while end < bytes.len() {
+        if bytes[end].is_ascii_whitespace() {
+            let is_single = bytes[end] == b' '
+                && end > at
+                && bytes
+                    .get(end + 1)
+                    .is_some_and(|next| !next.is_ascii_whitespace());
+            if !is_single {
+                break;
+            }
+        }
+        end += 1;
+    }
+    end
+}
+
+fn numbers(list: Element<'_>) -> List {
+    let start = list
+        .attr("start")
+        .and_then(|start| start.trim().parse().ok());
+    if !list.has_attr("reversed") {
+        return List::Numbers {
+            next: start.unwrap_or(1),
+            step: 1,
+        };
+    }
+    let n_items = || {
+        list.child_elements()
+            .filter(|item| item.tag() == Tag::Li)
+            .count() as i64
+    };
+    List::Numbers {
+        next: start.unwrap_or_else(n_items),
+        step: -1,
+    }
+}
+
+fn keeps_space(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Pre | Tag::Listing | Tag::Xmp | Tag::Plaintext | Tag::Textarea
+    )
+}
+
+/// Whether browsers set the block apart by a margin above and below.
+fn has_margin(tag: Tag) -> bool {
+    tag.heading_level().is_some()
+        || matches!(
+            tag,
+            Tag::P
+                | Tag::Blockquote
+                | Tag::Pre
+                | Tag::Listing
+                | Tag::Xmp
+                | Tag::Plaintext
+                | Tag::Ul
+                | Tag::Ol
+                | Tag::Menu
+                | Tag::Dir
+                | Tag::Dl
+                | Tag::Figure
+                | Tag::Hr
+                | Tag::Table
+        )
+}

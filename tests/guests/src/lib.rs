@@ -1,0 +1,293 @@
+//! Small components written by hand as WebAssembly text, so that a test needs no compiler for guests: what each kind of plugin
+//! looks like to the host, and every way it can misbehave.
+//!
+//! A guest is described by a [`Guest`] and made by [`Guest::build`]. Its one function is WebAssembly text; [`hostile`] has the
+//! misbehaving ones. The offsets are those of the contract's records in the canonical ABI.
+
+pub mod hostile;
+
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+const TYPES: &str = include_str!("../../../wit/types/1/types.wit");
+const DOCUMENT: &str = include_str!("../../../wit/document/1/document.wit");
+const FORMAT: &str = include_str!("../../../wit/format/1/format.wit");
+const FILTER: &str = include_str!("../../../wit/filter/1/filter.wit");
+const EXTRACTOR: &str = include_str!("../../../wit/extractor/1/extractor.wit");
+const CHUNKER: &str = include_str!("../../../wit/chunker/1/chunker.wit");
+
+/// Where the four text fields of `describe` lie, one after another.
+const TEXT_AT: usize = 1024;
+/// First byte that the guest's allocator gives away: behind one page of constants.
+const HEAP_AT: usize = 65536;
+
+/// A component to be made.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// `format`, `filter`, `extractor` or `chunker`.
+    pub kind: &'static str,
+    /// Version of the contract it is built for.
+    pub contract: &'static str,
+    /// Name it gives in `describe`.
+    pub name: String,
+    /// Version it gives.
+    pub version: String,
+    /// Options schema it gives.
+    pub schema: String,
+    /// Needs it gives: bit 0 the source, bit 1 the body.
+    pub needs: u32,
+    /// What `describe` does before it answers.
+    pub on_describe: String,
+    /// What its function does: an expression that gives the address of the result. For a chunker the parameters are `$text`,
+    /// `$text_bytes`, `$options`, `$options_bytes`; for the other kinds `$args`. `$ok`, `$ok_text` and `$fail` make results.
+    pub body: String,
+    /// More functions, globals, data.
+    pub extra: String,
+    /// Imports of the core module.
+    pub core_imports: String,
+    /// Imports of the world, with the packages they come from.
+    pub imports: Imports,
+}
+
+/// What a guest imports.
+#[derive(Clone, Debug, Default)]
+pub struct Imports {
+    /// WIT packages as text, each before those that use it.
+    pub packages: Vec<String>,
+    /// Interfaces imported, by full name.
+    pub interfaces: Vec<String>,
+}
+
+impl Guest {
+    /// A guest of this kind whose function is `body`.
+    pub fn new(kind: &'static str, name: &str, body: &str) -> Self {
+        Self {
+            kind,
+            contract: "1.0.0",
+            name: name.to_owned(),
+            version: "0.1.0".to_owned(),
+            schema: "{}".to_owned(),
+            needs: 0,
+            on_describe: String::new(),
+            body: body.to_owned(),
+            extra: String::new(),
+            core_imports: String::new(),
+            imports: Imports::default(),
+        }
+    }
+
+    /// A format that answers with the text of the whole document.
+    pub fn echo_format(name: &str) -> Self {
+        Self::new(
+            "format",
+            name,
+            "(call $ok_text (i32.load offset=124 (local.get $args)) (i32.load offset=128 (local.get $args)))",
+        )
+    }
+
+    /// A format that answers with this text.
+    pub fn constant_format(name: &str, text: &str) -> Self {
+        let mut guest = Self::new(
+            "format",
+            name,
+            &format!("(call $ok_text (i32.const 512) (i32.const {}))", text.len()),
+        );
+        guest.extra = format!("(data (i32.const 512) {text:?})");
+        guest
+    }
+
+    /// A filter that keeps what was kept before.
+    pub fn keeping_filter(name: &str) -> Self {
+        Self::new(
+            "filter",
+            name,
+            "(call $ok (i32.load offset=132 (local.get $args)) (i32.load offset=136 (local.get $args)))",
+        )
+    }
+
+    /// An extractor that answers with its options.
+    pub fn echo_extractor(name: &str) -> Self {
+        Self::new(
+            "extractor",
+            name,
+            "(call $ok (i32.load offset=172 (local.get $args)) (i32.load offset=176 (local.get $args)))",
+        )
+    }
+
+    /// A chunker that answers with one span, the whole text.
+    pub fn whole_chunker(name: &str) -> Self {
+        Self::new(
+            "chunker",
+            name,
+            "(i32.store (i32.const 256) (i32.const 0)) (i32.store (i32.const 260) (local.get $text_bytes)) \
+             (call $ok (i32.const 256) (i32.const 1))",
+        )
+    }
+
+    /// Offset of the options in `$args`, where the kind has them there.
+    fn options_at(&self) -> Option<u32> {
+        match self.kind {
+            "filter" => Some(140),
+            "chunker" => None,
+            _ => Some(172),
+        }
+    }
+
+    /// The same guest that does `misdeed` first when its options are not `{}`, so that it passes the host's first call.
+    pub fn when_asked(mut self, misdeed: &str) -> Self {
+        let length = match self.options_at() {
+            Some(at) => format!("(i32.load offset={} (local.get $args))", at + 4),
+            None => "(local.get $options_bytes)".to_owned(),
+        };
+        self.body = format!(
+            "(if (i32.gt_u {length} (i32.const 2)) (then {misdeed})) {}",
+            self.body
+        );
+        self
+    }
+
+    /// The component's bytes.
+    ///
+    /// # Panics
+    /// When its text is not valid: a fault of the test.
+    pub fn build(&self) -> Vec<u8> {
+        let mut resolve = Resolve::default();
+        let world = self.world(&mut resolve);
+        let mut module = wat::parse_str(self.module()).expect("the guest's text is valid");
+        embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)
+            .expect("the world can be embedded");
+        ComponentEncoder::default()
+            .module(&module)
+            .expect("the module fits the world")
+            .validate(true)
+            .encode()
+            .expect("the component can be made")
+    }
+
+    fn world(&self, resolve: &mut Resolve) -> wit_parser::WorldId {
+        let contract = match self.kind {
+            "format" => FORMAT,
+            "filter" => FILTER,
+            "extractor" => EXTRACTOR,
+            "chunker" => CHUNKER,
+            kind => panic!("no contract for {kind}"),
+        };
+        let kind = self.kind;
+        let contract = contract.replace(
+            &format!("package trawl:{kind}@1.0.0;"),
+            &format!("package trawl:{kind}@{};", self.contract),
+        );
+        let imports: String = self
+            .imports
+            .interfaces
+            .iter()
+            .map(|name| format!("import {name};"))
+            .collect();
+        let world = format!(
+            "package test:guest; world guest {{ {imports} include trawl:{kind}/plugin@{}; }}",
+            self.contract
+        );
+        let fixed = [TYPES, DOCUMENT, &contract];
+        let packages = fixed
+            .into_iter()
+            .chain(self.imports.packages.iter().map(String::as_str));
+        for (index, package) in packages.enumerate() {
+            resolve
+                .push_str(format!("{index}.wit"), package)
+                .expect("the package is valid");
+        }
+        let main = resolve
+            .push_str("guest.wit", &world)
+            .expect("the world is valid");
+        resolve
+            .select_world(&[main], Some("guest"))
+            .expect("the world is there")
+    }
+
+    fn module(&self) -> String {
+        let (function, parameters) = match self.kind {
+            "format" => ("render", "(param $args i32)"),
+            "filter" => ("keep", "(param $args i32)"),
+            "extractor" => ("extract", "(param $args i32)"),
+            _ => (
+                "chunk",
+                "(param $text i32) (param $text_bytes i32) (param $options i32) (param $options_bytes i32)",
+            ),
+        };
+        let interface = format!("trawl:{0}/{0}@{1}", self.kind, self.contract);
+        let Self {
+            core_imports,
+            extra,
+            on_describe,
+            body,
+            ..
+        } = self;
+        let (info_stores, info_data) = self.info();
+        format!(
+            r#"(module
+  {core_imports}
+  (memory (export "memory") 2)
+  (global $heap (mut i32) (i32.const {HEAP_AT}))
+  {info_data}
+  {extra}
+  (func (export "cabi_realloc") (param $old i32) (param $old_size i32) (param $align i32) (param $size i32) (result i32)
+    (local $at i32) (local $end i32)
+    (local.set $at (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
+    (local.set $end (i32.add (local.get $at) (local.get $size)))
+    (if (i32.gt_u (local.get $end) (i32.shl (memory.size) (i32.const 16)))
+      (then (if (i32.eq (memory.grow (i32.add (i32.shr_u (local.get $size) (i32.const 16)) (i32.const 1))) (i32.const -1))
+        (then unreachable))))
+    (global.set $heap (local.get $end))
+    (local.get $at))
+  ;; A result that is a list or a string.
+  (func $ok (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 16) (i32.const 0))
+    (i32.store (i32.const 20) (local.get $at))
+    (i32.store (i32.const 24) (local.get $length))
+    (i32.const 16))
+  ;; A format's result: the output `text`.
+  (func $ok_text (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 16) (i32.const 0))
+    (i32.store8 (i32.const 20) (i32.const 0))
+    (i32.store (i32.const 24) (local.get $at))
+    (i32.store (i32.const 28) (local.get $length))
+    (i32.const 16))
+  ;; A failure: its case and its text.
+  (func $fail (param $case i32) (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 16) (i32.const 1))
+    (i32.store8 (i32.const 20) (local.get $case))
+    (i32.store (i32.const 24) (local.get $at))
+    (i32.store (i32.const 28) (local.get $length))
+    (i32.const 16))
+  (func (export "{interface}#describe") (result i32)
+    {on_describe}
+    {info_stores}
+    (i32.const 64))
+  (func (export "{interface}#{function}") {parameters} (result i32)
+    {body})
+)"#
+        )
+    }
+
+    /// The record `info`: instructions that write it to address 64, and the data it points to.
+    fn info(&self) -> (String, String) {
+        let fields = [&self.name, &self.version, "A guest for tests", &self.schema];
+        let (mut stores, mut text, mut at) = (String::new(), String::new(), TEXT_AT);
+        for (index, field) in fields.into_iter().enumerate() {
+            let slot = 64 + index * 8;
+            stores += &format!(
+                "(i32.store (i32.const {slot}) (i32.const {at})) (i32.store (i32.const {}) (i32.const {}))",
+                slot + 4,
+                field.len()
+            );
+            text += field;
+            at += field.len();
+        }
+        stores += &format!("(i32.store8 (i32.const 96) (i32.const {}))", self.needs);
+        let escaped: String = text.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+        (
+            stores,
+            format!("(data (i32.const {TEXT_AT}) \"{escaped}\")"),
+        )
+    }
+}

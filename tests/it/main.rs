@@ -1,0 +1,7 @@
+//! Tests at the rooms' front doors, one file a subject.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test says what it expects and stops where it is not so"
+)]
+
+mod plugins;

@@ -1,0 +1,239 @@
+//! Plugins that misbehave: that call fails with a reason, and nothing else is harmed.
+
+use std::time::{Duration, Instant};
+
+use trawl::plugins::{Fault, Plugins};
+use trawl_test_guests::{Guest, hostile};
+
+use super::{Shelf, document, entry, fault, render, text, view};
+
+/// What a guest is asked to misbehave with.
+const ASKED: &str = r#"{"misbehave":true}"#;
+
+/// Loads a hostile format beside a good one, lets it misbehave, and checks that both answer afterwards.
+fn misbehave(guest: Guest, limits: &str) -> Fault {
+    let good = Guest::echo_format("good");
+    let shelf = Shelf::of(&[]);
+    shelf.put(&good);
+    shelf.put(&guest);
+    shelf.manifest(&(entry(&good, "") + &entry(&guest, limits)));
+    let plugins = shelf.start().unwrap();
+    let fault = fault(render(&plugins, &guest.name, "page", ASKED));
+    assert_unharmed(&plugins, &guest.name);
+    fault
+}
+
+fn assert_unharmed(plugins: &Plugins, name: &str) {
+    assert_eq!(text(render(plugins, "good", "page", "{}")), "page");
+    assert_eq!(text(render(plugins, name, "page", "{}")), "page");
+}
+
+fn asked(misdeed: &str) -> Guest {
+    Guest::echo_format("bad").when_asked(misdeed)
+}
+
+#[test]
+fn an_endless_loop_is_stopped_at_its_time() {
+    let started = Instant::now();
+    let fault = misbehave(asked(hostile::ENDLESS_LOOP), "limits = { time_ms = 60 }");
+    assert!(
+        matches!(
+            fault,
+            Fault::OutOfTime {
+                used_ms: 55..,
+                allowed_ms: 60
+            }
+        ),
+        "{fault:?}"
+    );
+    assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_memory_grab_is_stopped_at_its_size() {
+    let fault = misbehave(asked(hostile::MEMORY_GRAB), "limits = { memory_mib = 4 }");
+    assert!(
+        matches!(
+            fault,
+            Fault::OutOfMemory {
+                wanted_mib: 5..,
+                allowed_mib: 4
+            }
+        ),
+        "{fault:?}"
+    );
+}
+
+#[test]
+fn a_page_that_does_not_fit_into_the_guests_memory_is_its_failure() {
+    let guest = Guest::echo_format("small");
+    let shelf = Shelf::of(&[]);
+    shelf.put(&guest);
+    shelf.manifest(&entry(&guest, "limits = { memory_mib = 2 }"));
+    let plugins = shelf.start().unwrap();
+    let page = "x".repeat(4 << 20);
+    assert!(matches!(
+        fault(render(&plugins, "small", &page, "{}")),
+        Fault::OutOfMemory { .. }
+    ));
+    assert_eq!(text(render(&plugins, "small", "page", "{}")), "page");
+}
+
+#[test]
+fn deep_recursion_ends_at_the_guests_stack() {
+    let fault = misbehave(hostile::deep_recursion("bad"), "");
+    assert_eq!(
+        fault,
+        Fault::Trap {
+            reason: "call stack exhausted".to_owned()
+        }
+    );
+}
+
+#[test]
+fn traps_say_what_happened() {
+    for (misdeed, says) in [
+        (hostile::TRAP, "unreachable"),
+        (hostile::OUT_OF_BOUNDS, "out of bounds memory access"),
+        (hostile::LYING_POINTER, "out of bounds"),
+        (hostile::LYING_CASE, "discriminant"),
+        (hostile::INVALID_UTF8, "utf-8"),
+    ] {
+        match misbehave(asked(misdeed), "") {
+            Fault::Trap { reason } => assert!(reason.contains(says), "{misdeed}: {reason}"),
+            other => panic!("{misdeed}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_result_above_the_limit_is_refused() {
+    let huge = misbehave(asked(hostile::HUGE_OUTPUT), "");
+    assert_eq!(
+        huge,
+        Fault::OutputTooLarge {
+            used_bytes: None,
+            allowed_mib: 64
+        }
+    );
+    let large = misbehave(asked(hostile::LARGE_OUTPUT), "limits = { output_mib = 1 }");
+    assert_eq!(
+        large,
+        Fault::OutputTooLarge {
+            used_bytes: Some(1_048_577),
+            allowed_mib: 1
+        }
+    );
+}
+
+#[test]
+fn a_page_above_the_limit_is_not_copied() {
+    let guest = Guest::echo_format("small");
+    let shelf = Shelf::of(&[]);
+    shelf.put(&guest);
+    shelf.manifest(&entry(&guest, "limits = { input_mib = 1 }"));
+    let plugins = shelf.start().unwrap();
+    let page = "x".repeat(1 << 20);
+    assert!(matches!(
+        fault(render(&plugins, "small", &page, "{}")),
+        Fault::InputTooLarge {
+            used_bytes: 1_048_577..,
+            allowed_mib: 1
+        }
+    ));
+}
+
+#[test]
+fn failures_that_a_plugin_gives_keep_their_text() {
+    for (case, says) in [
+        (0, "format `bad` refuses its options: page"),
+        (1, "format `bad` cannot handle this page: page"),
+        (2, "format `bad` failed: page"),
+    ] {
+        let answer = format!(
+            "(return (call $fail (i32.const {case}) (i32.load offset=124 (local.get $args)) (i32.load offset=128 (local.get $args))))"
+        );
+        let plugins = Shelf::of(&[asked(&answer)]).start().unwrap();
+        let error = render(&plugins, "bad", "page", ASKED).unwrap_err();
+        assert_eq!(error.to_string(), says);
+        assert!(!error.fault.is_trap());
+    }
+}
+
+#[test]
+fn results_that_break_the_contract_are_lies() {
+    let filter = Guest::keeping_filter("mask").when_asked(hostile::LYING_MASK);
+    let extractor = Guest::echo_extractor("json").when_asked(hostile::NOT_JSON);
+    let spans = [(0, 99), (3, 1), (1, 2), (u32::MAX, u32::MAX)];
+    let chunkers = spans.map(|(start, end)| {
+        let misdeed = hostile::lying_span(start, end);
+        Guest::whole_chunker(&format!("span_{}_{}", start % 1000, end % 1000)).when_asked(&misdeed)
+    });
+    let guests: Vec<_> = [filter, extractor].into_iter().chain(chunkers).collect();
+    let plugins = Shelf::of(&guests).start().unwrap();
+    let registry = plugins.snapshot();
+    let page = document("x");
+
+    let mask = registry.filter("mask").unwrap();
+    assert!(matches!(
+        mask.keep(&view(&page), ASKED).unwrap_err().fault,
+        Fault::Lied(_)
+    ));
+    assert!(mask.keep(&view(&page), "{}").is_ok());
+    let json = registry.extractor("json").unwrap();
+    assert!(matches!(
+        json.extract(&view(&page), ASKED).unwrap_err().fault,
+        Fault::Lied(_)
+    ));
+    assert!(json.extract(&view(&page), "{}").is_ok());
+    for guest in &guests[2..] {
+        let chunker = registry.chunker(&guest.name).unwrap();
+        let lie = chunker.chunk("aüb", ASKED);
+        assert!(
+            matches!(lie.unwrap_err().fault, Fault::Lied(_)),
+            "{}",
+            guest.name
+        );
+        assert_eq!(chunker.chunk("aüb", "{}").unwrap(), vec![0..4]);
+    }
+}
+
+#[test]
+fn a_guest_with_wasi_gets_a_still_clock_and_cannot_sleep() {
+    let plugins = Shelf::of(&[hostile::sleeper("sleepy")]).start().unwrap();
+    let first = text(render(&plugins, "sleepy", "", "{}"));
+    assert_eq!(text(render(&plugins, "sleepy", "", "{}")), first);
+    let started = Instant::now();
+    match fault(render(&plugins, "sleepy", "", ASKED)) {
+        Fault::Trap { reason } => assert!(reason.contains("may not wait"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(text(render(&plugins, "sleepy", "", "{}")), first);
+}
+
+#[test]
+fn hostile_calls_at_once_do_not_harm_good_ones() {
+    let good = Guest::echo_format("good");
+    let bad = asked(hostile::ENDLESS_LOOP);
+    let shelf = Shelf::of(&[]);
+    shelf.put(&good);
+    shelf.put(&bad);
+    shelf.manifest(&(entry(&good, "") + &entry(&bad, "limits = { time_ms = 100 }")));
+    let plugins = shelf.start().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                assert!(matches!(
+                    fault(render(&plugins, "bad", "page", ASKED)),
+                    Fault::OutOfTime { .. }
+                ))
+            });
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    assert_eq!(text(render(&plugins, "good", "page", "{}")), "page");
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,254 @@
+//! What cannot be loaded, and the sentence that says why.
+
+use std::fs;
+
+use trawl::plugins::inspect;
+use trawl_test_guests::{Guest, hostile};
+
+use super::{Shelf, cache_dir, entry};
+
+/// Loads one guest and checks the sentence of its refusal.
+#[track_caller]
+fn check(guest: &Guest, says: &[&str]) {
+    check_sentence(&Shelf::of(std::slice::from_ref(guest)).refusal(), says);
+}
+
+#[track_caller]
+fn check_manifest(manifest: &str, says: &[&str]) {
+    let shelf = Shelf::of(&[Guest::echo_format("echo")]);
+    shelf.manifest(manifest);
+    check_sentence(&shelf.refusal(), says);
+}
+
+#[track_caller]
+fn check_sentence(sentence: &str, says: &[&str]) {
+    for part in says {
+        assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+    }
+    assert!(!sentence.contains('\n'), "more than one line: {sentence}");
+}
+
+#[test]
+fn a_contract_of_another_version_is_named_with_what_is_spoken() {
+    check(
+        &hostile::from_the_future("future"),
+        &[
+            "format `future`",
+            "trawl:format/format@9.0.0",
+            "trawl:format/format@1.0.0",
+        ],
+    );
+}
+
+#[test]
+fn a_plugin_of_another_kind_is_told_where_it_belongs() {
+    let shelf = Shelf::of(&[Guest::keeping_filter("all")]);
+    shelf.manifest("[[format]]\nname = \"all\"\ncomponent = \"all.wasm\"\n");
+    check_sentence(
+        &shelf.refusal(),
+        &["format `all`", "trawl:filter/filter@1.0.0", "`[[filter]]`"],
+    );
+}
+
+#[test]
+fn an_import_that_nobody_provides_is_named() {
+    check(
+        &hostile::unknown_import("greedy"),
+        &[
+            "format `greedy`",
+            "`acme:net/fetch@1.0.0`",
+            "import nothing",
+        ],
+    );
+}
+
+#[test]
+fn files_that_are_not_components_are_told_apart() {
+    let whole = Guest::echo_format("echo").build();
+    let module = wat_module();
+    let broken = {
+        let mut bytes = whole.clone();
+        let middle = bytes.len() / 2;
+        bytes[middle..].iter_mut().for_each(|byte| *byte ^= 0x55);
+        bytes
+    };
+    for (bytes, says) in [
+        (&b"#!/bin/sh\n"[..], "not a WebAssembly file"),
+        (&[], "not a WebAssembly file"),
+        (&module, "a core module"),
+        (&whole[..whole.len() / 2], "truncated or damaged"),
+        (&whole[..8], "no exported interface"),
+        (&broken, "`echo`: "),
+    ] {
+        let shelf = Shelf::of(&[Guest::echo_format("echo")]);
+        shelf.put_bytes("echo", bytes);
+        check_sentence(&shelf.refusal(), &["format `echo`", says]);
+    }
+}
+
+/// The smallest core module.
+fn wat_module() -> Vec<u8> {
+    b"\0asm\x01\0\0\0".to_vec()
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let shelf = Shelf::of(&[Guest::echo_format("echo")]);
+    fs::remove_file(shelf.path("echo.wasm")).unwrap();
+    check_sentence(
+        &shelf.refusal(),
+        &["format `echo`", "echo.wasm", "cannot be read"],
+    );
+}
+
+#[test]
+fn a_describe_that_breaks_down_refuses_the_plugin() {
+    check(
+        &hostile::trap_in_describe("bad"),
+        &["format `bad`", "`describe` broke down", "unreachable"],
+    );
+    let guest = hostile::loop_in_describe("bad");
+    let shelf = Shelf::of(std::slice::from_ref(&guest));
+    shelf.manifest(&entry(&guest, "limits = { time_ms = 30 }"));
+    check_sentence(
+        &shelf.refusal(),
+        &["`describe` ran out of time", "allowed 30 ms"],
+    );
+}
+
+#[test]
+fn a_plugin_that_breaks_down_on_a_small_page_is_refused() {
+    check(
+        &Guest::new("format", "bad", hostile::TRAP),
+        &["format `bad`", "sample page", "broke down"],
+    );
+}
+
+#[test]
+fn a_bad_description_is_refused() {
+    let good = || Guest::echo_format("echo");
+    check(
+        &Guest {
+            schema: "{".to_owned(),
+            ..good()
+        },
+        &["options schema", "not JSON"],
+    );
+    check(
+        &Guest {
+            schema: r#"{"type":"objekt"}"#.to_owned(),
+            ..good()
+        },
+        &["options schema"],
+    );
+    check(
+        &Guest {
+            schema: r#"{"$ref":"http://127.0.0.1:1/schema"}"#.to_owned(),
+            ..good()
+        },
+        &["options schema"],
+    );
+    check(
+        &Guest {
+            version: String::new(),
+            ..good()
+        },
+        &["version"],
+    );
+    let shelf = Shelf::new();
+    shelf.put_bytes(
+        "echo",
+        &Guest {
+            name: "Echo!".to_owned(),
+            ..good()
+        }
+        .build(),
+    );
+    shelf.manifest("[[format]]\nname = \"echo\"\ncomponent = \"echo.wasm\"\n");
+    check_sentence(&shelf.refusal(), &["`Echo!` is not a name"]);
+}
+
+#[test]
+fn manifest_errors_name_the_entry() {
+    let echo = "[[format]]\nname = \"echo\"\ncomponent = \"echo.wasm\"\n";
+    check_manifest("[[formatt]]\n", &["line 1", "unknown field `formatt`"]);
+    check_manifest("\n= 1", &["line 2"]);
+    check_manifest(
+        &format!("{echo}limts = {{}}\n"),
+        &["format `echo`", "unknown field `limts`"],
+    );
+    check_manifest(
+        &format!("{echo}limits = {{ memory = 3 }}\n"),
+        &["format `echo`", "unknown field `memory`"],
+    );
+    check_manifest(
+        &format!("{echo}limits = {{ time_ms = 0 }}\n"),
+        &["format `echo`", "`limits.time_ms` is 0"],
+    );
+    check_manifest(
+        &format!("{echo}limits = {{ memory_mib = 4096 }}\n"),
+        &["`limits.memory_mib` is 4096", "1 to 2048"],
+    );
+    check_manifest(
+        &format!("{echo}{echo}"),
+        &["format `echo`", "two of this name"],
+    );
+    check_manifest(
+        &echo.replace("\"echo\"", "\"Echo\""),
+        &["`Echo` is not a name"],
+    );
+    check_manifest(
+        &echo.replace("\"echo\"", "\"screenshot\""),
+        &["format `screenshot`", "built in"],
+    );
+    check_manifest(
+        "[[chunker]]\nname = \"none\"\ncomponent = \"x\"\n",
+        &["chunker `none`", "built in"],
+    );
+    check_manifest(
+        "[[format]]\ncomponent = \"x\"\n",
+        &["without a name", "missing field `name`"],
+    );
+    check_manifest(
+        "[[format]]\nname = \"x\"\n",
+        &["format `x`", "either `component` or `native`"],
+    );
+    check_manifest(
+        "[[format]]\nname = \"x\"\nnative = \"x.so\"\n",
+        &["format `x`", "allow_native = true"],
+    );
+    check_manifest(
+        &format!("{echo}blake3 = \"12\"\n"),
+        &["format `echo`", "64 hex digits"],
+    );
+    check_manifest(
+        &format!("{echo}blake3 = \"{}\"\n", "0".repeat(64)),
+        &["format `echo`", "has the hash", "the manifest wants 0000"],
+    );
+}
+
+#[test]
+fn a_missing_manifest_is_named() {
+    check_sentence(&Shelf::new().refusal(), &["plugins.toml", "cannot be read"]);
+}
+
+#[test]
+fn a_file_can_be_inspected_without_a_manifest() {
+    let shelf = Shelf::of(&[hostile::sleeper("sleepy")]);
+    let found = inspect(&shelf.path("sleepy.wasm"), &cache_dir()).unwrap();
+    assert_eq!(found.info.name, "sleepy");
+    assert_eq!(found.info.contract, "trawl:format@1.0.0");
+    assert!(
+        found
+            .imports
+            .iter()
+            .any(|name| name.starts_with("wasi:io/poll"))
+    );
+    assert_eq!(found.sample.failure, None);
+    assert!(found.sample.memory_peak_bytes > 0);
+    let refusal = inspect(&shelf.path("plugins.toml"), &cache_dir()).unwrap_err();
+    check_sentence(
+        &refusal.to_string(),
+        &["plugins.toml", "not a WebAssembly file"],
+    );
+}

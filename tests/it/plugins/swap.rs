@@ -1,0 +1,207 @@
+//! Files that change while the server runs.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use trawl::plugins::Plugins;
+use trawl_test_guests::Guest;
+
+use super::{Shelf, entry, render, text};
+
+#[test]
+fn a_failed_reload_keeps_the_generation_and_says_why() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    shelf.put_bytes("greet", b"half a file");
+    let reason = plugins.reload().err().unwrap().to_string();
+    assert!(reason.contains("not a WebAssembly file"), "{reason}");
+    assert_eq!(text(render(&plugins, "greet", "", "{}")), "one");
+    assert_eq!(plugins.status().last_error.unwrap().reason, reason);
+
+    shelf.put(&Guest::constant_format("greet", "two"));
+    assert_eq!(plugins.reload().unwrap().generation(), 2);
+    assert_eq!(text(render(&plugins, "greet", "", "{}")), "two");
+    assert!(plugins.status().last_error.is_none());
+}
+
+#[test]
+fn unchanged_plugins_are_kept_as_they_are() {
+    let (one, two) = (Guest::echo_format("one"), Guest::echo_format("two"));
+    let shelf = Shelf::of(&[one.clone(), two.clone()]);
+    let plugins = shelf.start().unwrap();
+    let before = plugins.snapshot();
+    assert_eq!(plugins.reload().unwrap().generation(), 1);
+    shelf.manifest(&(entry(&one, "") + &entry(&two, "limits = { time_ms = 77 }")));
+    let after = plugins.reload().unwrap();
+    assert_eq!(after.generation(), 2);
+    let of = |registry: &trawl::plugins::Registry, name| registry.format(name).unwrap();
+    assert!(Arc::ptr_eq(&of(&before, "one"), &of(&after, "one")));
+    assert!(!Arc::ptr_eq(&of(&before, "two"), &of(&after, "two")));
+}
+
+#[test]
+fn a_run_keeps_the_snapshot_it_began_with() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    let run = plugins.snapshot();
+    shelf.manifest("");
+    plugins.reload().unwrap();
+    assert!(plugins.snapshot().format("greet").is_none());
+    let old = run.format("greet").unwrap();
+    let document = super::document("");
+    assert_eq!(text(old.render(&super::view(&document), "{}")), "one");
+    let gone = Arc::downgrade(&run);
+    drop((run, old));
+    assert!(gone.upgrade().is_none(), "the old generation is still held");
+}
+
+/// Runs `change` under watch and gives the time until `is_live`.
+async fn watched(
+    plugins: &Arc<Plugins>,
+    change: impl FnOnce(),
+    is_live: impl Fn(&Plugins) -> bool,
+) -> Duration {
+    let cancel = CancellationToken::new();
+    let watch = tokio::spawn(Arc::clone(plugins).watch(cancel.clone()));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let changed = Instant::now();
+    change();
+    while !is_live(plugins) {
+        assert!(changed.elapsed() < Duration::from_secs(30), "never live");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    cancel.cancel();
+    watch.await.unwrap();
+    changed.elapsed()
+}
+
+fn says(expected: &'static str) -> impl Fn(&Plugins) -> bool {
+    move |plugins| text(render(plugins, "greet", "", "{}")) == expected
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_renamed_over_a_component_goes_live() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    shelf.put(&Guest {
+        name: "other".to_owned(),
+        ..Guest::constant_format("greet", "two")
+    });
+    let change = || fs::rename(shelf.path("other.wasm"), shelf.path("greet.wasm")).unwrap();
+    let delay = watched(&plugins, change, says("two")).await;
+    println!("live after {} ms", delay.as_millis());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_component_written_in_pieces_goes_live_when_it_is_whole() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    let bytes = Guest::constant_format("greet", "two").build();
+    let change = || {
+        for pieces in 1..=4 {
+            shelf.put_bytes("greet", &bytes[..bytes.len() * pieces / 4]);
+            std::thread::sleep(Duration::from_millis(60));
+        }
+    };
+    watched(&plugins, change, says("two")).await;
+    assert!(plugins.status().last_error.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_in_a_new_folder_is_watched_too() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    fs::create_dir(shelf.path("new")).unwrap();
+    let put = |text| {
+        fs::write(
+            shelf.path("new/g.wasm"),
+            Guest::constant_format("greet", text).build(),
+        )
+        .unwrap()
+    };
+    put("two");
+    let moved = || shelf.manifest("[[format]]\nname = \"greet\"\ncomponent = \"new/g.wasm\"\n");
+    watched(&plugins, moved, says("two")).await;
+    watched(&plugins, || put("three"), says("three")).await;
+}
+
+#[test]
+fn swaps_under_load_fail_no_call() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let said = text(render(&plugins, "greet", "", "{}"));
+                    assert!(said == "one" || said == "two", "{said}");
+                }
+            });
+        }
+        for round in 0..100 {
+            let said = if round % 2 == 0 { "two" } else { "one" };
+            shelf.put(&Guest::constant_format("greet", said));
+            plugins.reload().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(plugins.snapshot().generation(), 101);
+}
+
+#[test]
+fn reloads_leave_memory_flat() {
+    // In a process of its own: other tests' memory would show.
+    if std::env::var_os(ALONE).is_none() {
+        return run_alone("plugins::swap::reloads_leave_memory_flat");
+    }
+    let rounds: u32 = std::env::var("TRAWL_TEST_RELOADS").map_or(300, |text| text.parse().unwrap());
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    let variants = [
+        Guest::constant_format("greet", "two").build(),
+        Guest::constant_format("greet", "one").build(),
+    ];
+    let run = |rounds: u32| {
+        for round in 0..rounds as usize {
+            shelf.put_bytes("greet", &variants[round % 2]);
+            plugins.reload().unwrap();
+            render(&plugins, "greet", "", "{}").unwrap();
+        }
+    };
+    run(100);
+    let before = resident_kib();
+    run(rounds);
+    let grown = resident_kib().saturating_sub(before);
+    println!("{rounds} reloads: {grown} KiB more");
+    assert!(grown < 16 * 1024, "{grown} KiB more after {rounds} reloads");
+}
+
+/// Set in the environment of a test that runs in a process of its own.
+const ALONE: &str = "TRAWL_TEST_ALONE";
+
+fn run_alone(test: &str) {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn resident_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
