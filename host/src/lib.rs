@@ -14,3 +14,5 @@ pub mod page;
 pub mod store;
 
 pub mod billing;
+
+pub mod control;
