@@ -15,4 +15,5 @@ pub mod billing;
 pub mod page;
 
 pub mod api;
+pub mod control;
 pub mod telemetry;

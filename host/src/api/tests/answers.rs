@@ -92,10 +92,15 @@ async fn a_bad_address_is_an_entry() {
 async fn a_run_that_breaks_ends_its_answer_well() {
     let world = World::new().await;
     let answer = world
-        .post("/scrape", r#"{"url":"a.com,panic.test,b.com"}"#)
+        .post("/scrape", r#"{"url":"a.com,http://panic.test,b.com"}"#)
         .await;
     assert_eq!(answer.json().as_array().map(Vec::len), Some(1));
-    let answer = lines(&world, "/scrape", r#"{"url":"a.com,panic.test,b.com"}"#).await;
+    let answer = lines(
+        &world,
+        "/scrape",
+        r#"{"url":"a.com,http://panic.test,b.com"}"#,
+    )
+    .await;
     assert!(
         answer
             .body
