@@ -5,6 +5,12 @@
 pub mod model;
 pub mod plan;
 
+pub mod politeness;
+
+pub mod egress;
+
+pub mod fetch;
+
 pub mod document;
 
 pub mod page;
