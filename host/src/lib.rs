@@ -7,6 +7,12 @@ pub mod model;
 pub mod plan;
 pub mod secret;
 
+pub mod politeness;
+
+pub mod egress;
+
+pub mod fetch;
+
 pub mod document;
 pub mod plugins;
 pub mod store;
