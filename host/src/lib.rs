@@ -2,11 +2,24 @@
 //!
 //! The rooms in reading order; each `mod.rs` is a room's front door.
 
+pub mod clock;
 pub mod model;
 pub mod plan;
+pub mod secret;
+
+pub mod politeness;
+
+pub mod egress;
+
+pub mod fetch;
 
 pub mod document;
-
 pub mod plugins;
+pub mod store;
 
+pub mod billing;
 pub mod page;
+
+pub mod api;
+pub mod control;
+pub mod telemetry;

@@ -1,6 +1,7 @@
 //! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
 
 pub mod failure;
+pub mod header;
 pub mod money;
 pub mod page;
 pub mod usage;

@@ -1,12 +1,32 @@
 //! What a request means once it is checked: all defaults filled in, all rules applied. Inside nobody asks "was it set".
+//!
+//! The types are here; the rules that fill them are one file a subject. `api::wire` calls them with what the JSON said.
+
+pub mod address;
+pub mod catalog;
+pub mod chunking;
+pub mod credentials;
+mod error;
+pub mod fetching;
+pub mod output;
+pub mod router;
+
+pub use catalog::{Catalog, PluginKind};
+pub use error::PlanError;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use url::Url;
 
 use crate::model::{Nanodollars, PageFailure};
+
+/// Most pages one request may name, in all its objects together: bounds what one request keeps in memory.
+/// Spec gap: "Batch size: not shown".
+pub const PAGES_MAX: usize = 10_000;
 
 /// Pages asked for by one `/scrape` request, in the order of the answer.
 #[derive(Clone, Debug)]
@@ -26,10 +46,10 @@ pub struct PagePlan {
     pub url: Result<Url, PageFailure>,
     /// Which engine may serve it.
     pub engine: Engine,
-    /// How to fetch it.
-    pub fetch: FetchPlan,
-    /// What to make of it.
-    pub output: OutputPlan,
+    /// How to fetch it; shared by the pages of one request object.
+    pub fetch: Arc<FetchPlan>,
+    /// What to make of it; shared likewise.
+    pub output: Arc<OutputPlan>,
     /// Most the page may cost; `Nanodollars::MAX` when the caller set none.
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
@@ -48,7 +68,7 @@ pub enum Engine {
 }
 
 /// How a page is fetched.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FetchPlan {
     /// Total time for the page, redirects included.
     pub timeout: Duration,
@@ -68,6 +88,18 @@ pub struct FetchPlan {
     pub respect_robots: bool,
     /// `cache`: whether a stored page may serve, and how old it may be.
     pub cache: CachePlan,
+}
+
+impl fmt::Debug for FetchPlan {
+    /// Without headers and cookies: they may be a caller's secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FetchPlan")
+            .field("timeout", &self.timeout)
+            .field("pool", &self.pool)
+            .field("respect_robots", &self.respect_robots)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
+    }
 }
 
 /// `proxy`: the pool of upstream proxies a page asks for.
@@ -105,6 +137,26 @@ pub struct CachePlan {
     pub max_age: Duration,
     /// Whether an older one may be used when the site fails.
     pub allow_stale: bool,
+}
+
+/// Pages handed in with the request (`/transform`), and what to make of them.
+#[derive(Clone, Debug)]
+pub struct TransformPlan {
+    /// The pages, in the order of the answer.
+    pub sources: Vec<TransformSource>,
+    /// What to make of each.
+    pub output: OutputPlan,
+    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+}
+
+/// One page handed in with the request.
+#[derive(Clone, Debug)]
+pub struct TransformSource {
+    /// The HTML, as UTF-8 text or as bytes whose character set is found as for a fetched page.
+    pub html: bytes::Bytes,
+    /// What relative addresses resolve against; `None` leaves them as they are.
+    pub url: Option<Url>,
 }
 
 /// What to make of a fetched page.

@@ -1,0 +1,36 @@
+//! `GET /metrics`: counters for Prometheus, for the server's own machine only.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+
+use super::error::ApiError;
+use crate::telemetry;
+
+/// Headers that a proxy adds: then the peer is the proxy, and its address says nothing about who asks.
+const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
+
+pub(super) async fn metrics(request: Request) -> Result<Response, ApiError> {
+    if !is_local(&request) {
+        return Err(ApiError::Closed);
+    }
+    let text = telemetry::metrics_text().ok_or(ApiError::NotBuilt)?;
+    Ok((
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
+        text,
+    )
+        .into_response())
+}
+
+fn is_local(request: &Request) -> bool {
+    let is_forwarded =
+        |headers: &HeaderMap| FORWARDED.iter().any(|&name| headers.contains_key(name));
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback())
+        && !is_forwarded(request.headers())
+}

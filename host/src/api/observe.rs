@@ -1,0 +1,100 @@
+//! What is seen of every request: its id, its span, its metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::Instrument;
+
+const REQUEST_ID: &str = "x-request-id";
+/// Longest id taken over from a caller.
+const REQUEST_ID_BYTES_MAX: usize = 64;
+
+/// The outermost layer: gives the request its id, runs it in a span, counts it.
+pub(super) async fn observe(request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| route(path.as_str()));
+    let span = tracing::info_span!(
+        "request",
+        request_id = %id,
+        %method,
+        path = request.uri().path(),
+        account = tracing::field::Empty,
+    );
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let status = response.status();
+    let route = route.unwrap_or_else(|| "unknown".to_owned());
+    // Until the answer begins: how long a stream goes on depends on who reads it.
+    let elapsed = started.elapsed();
+    metrics::counter!("trawl_requests_total", "route" => route.clone(), "status" => status.as_u16().to_string()).increment(1);
+    metrics::histogram!("trawl_request_seconds", "route" => route).record(elapsed);
+    span.in_scope(|| {
+        tracing::debug!(
+            status = status.as_u16(),
+            duration_ms = elapsed.as_millis(),
+            "request answered"
+        )
+    });
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// The caller's id when it is short and plain, otherwise a new one: ids stand in logs.
+fn request_id(headers: &HeaderMap) -> String {
+    let is_sane = |id: &&str| {
+        (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    let sent = headers
+        .get(REQUEST_ID)
+        .and_then(|id| id.to_str().ok())
+        .filter(is_sane);
+    sent.map_or_else(new_id, str::to_owned)
+}
+
+fn new_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // An id only has to be told apart from others, so a counter does when there is no randomness.
+    let random = getrandom::u64().unwrap_or_default();
+    format!("{random:016x}{count:08x}")
+}
+
+/// The route without its version, so that `/x` and `/v1/x` are one.
+fn route(path: &str) -> String {
+    path.strip_prefix("/v1").unwrap_or(path).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sane_ids_are_taken_over() {
+        let sent = |id: &str| {
+            let value = HeaderValue::from_str(id).expect("a header value");
+            request_id(&HeaderMap::from_iter([(
+                axum::http::HeaderName::from_static(REQUEST_ID),
+                value,
+            )]))
+        };
+        assert_eq!(sent("abc-1_2.3"), "abc-1_2.3");
+        for bad in ["", "a b", "a\"b", &"x".repeat(65)] {
+            assert_ne!(sent(bad), bad);
+        }
+        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+        assert_eq!(route("/v1/scrape"), "/scrape");
+    }
+}

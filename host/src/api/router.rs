@@ -1,0 +1,87 @@
+//! All routes, once, and all layers, in one stack.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{MethodRouter, any, get, post};
+use axum::{Router, extract::DefaultBodyLimit};
+use tower_http::CompressionLevel;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
+
+use super::rate::Rates;
+use super::{
+    Api, Service, auth, credits, error, health, links, metrics, not_built, observe, openapi,
+    plugins, scrape, transform,
+};
+
+/// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
+pub fn router(service: Arc<dyn Service>) -> Router {
+    let rates = Arc::new(Rates::new(service.requests_per_minute(), Instant::now()));
+    let api = Api { service, rates };
+    // Inside out: what is added last sees a request first.
+    let keyed = both(keyed_routes())
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .layer(from_fn_with_state(api.clone(), auth::require_key));
+    let not_lines = DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
+    both(open_routes())
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .merge(keyed)
+        .fallback(error::not_found)
+        .layer(DefaultBodyLimit::disable())
+        .layer(
+            CompressionLayer::new()
+                .quality(CompressionLevel::Fastest)
+                .compress_when(not_lines),
+        )
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn(observe::observe))
+        .with_state(api)
+}
+
+/// Routes without a key. Decisions: Settled questions, "Doors".
+fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+    vec![
+        ("/health", get(health::health)),
+        ("/openapi.json", get(openapi::openapi)),
+        ("/metrics", get(metrics::metrics)),
+    ]
+}
+
+/// Routes behind a key.
+fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+    let mut routes = vec![
+        ("/scrape", post(scrape::scrape)),
+        ("/links", post(links::links)),
+        ("/transform", post(transform::transform)),
+        ("/data/credits", get(credits::credits)),
+        ("/plugins", get(plugins::plugins)),
+        ("/ai/{*rest}", any(not_built::ai)),
+        (
+            "/fetch/{*rest}",
+            get(not_built::absent).post(not_built::absent),
+        ),
+        ("/data/{table}", get(not_built::absent)),
+        (
+            "/crawl/{id}",
+            get(not_built::absent).delete(not_built::absent),
+        ),
+        ("/crawl/{id}/pages", get(not_built::absent)),
+        ("/crawl/{id}/resume", post(not_built::absent)),
+    ];
+    routes.extend(not_built::POSTS.map(|path| (path, post(not_built::absent))));
+    routes
+}
+
+/// Every route at `/x` and at `/v1/x`.
+fn both(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
+    routes
+        .into_iter()
+        .fold(Router::new(), |router, (path, methods)| {
+            router
+                .route(path, methods.clone())
+                .route(&format!("/v1{path}"), methods)
+        })
+}

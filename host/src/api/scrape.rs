@@ -1,0 +1,70 @@
+//! `POST /scrape`: pages by their addresses.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::HeaderValue;
+use axum::response::Response;
+
+use super::error::ApiError;
+use super::post::{self, Posted};
+use super::wire::{Ground, ScrapeRequest, Verb, scrape_plan};
+use super::{Api, entry::Entry, stream};
+use crate::billing::Account;
+
+/// Most bytes of a request body. Decisions: Errors and limits, 413.
+pub(super) const BODY_BYTES_MAX: usize = 10_000_000;
+
+#[utoipa::path(
+    post,
+    path = "/scrape",
+    description = "Fetches the named pages and returns one entry a page, in the order of the request. With \
+        `Content-Type: application/jsonl` or `Accept: application/jsonl` the answer is a line a page, in the order of finishing.",
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    responses(
+        (status = 200, description = "One entry a page; a page that failed has `error` set", body = Vec<Entry>),
+        (status = 400, description = "A parameter is wrong; the text begins with its name",
+            example = json!({"error": "return_format: unknown format `pdf`; loaded: bytes, html, markdown, text"})),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
+        (status = 413, description = "The body has more than 10,000,000 bytes"),
+        (status = 415, description = "The body is not JSON by its `Content-Type`"),
+        (status = 429, description = "Too many requests, see `Retry-After`", example = json!({"error": "slow down"})),
+    ),
+    security(("key" = []))
+)]
+pub(super) async fn scrape(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    post::serve(&api, account, request, BODY_BYTES_MAX, |posted| {
+        pages(posted, Verb::Scrape)
+    })
+    .await
+}
+
+/// Plans the pages of a request and runs them.
+pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
+    let run = posted.service.begin_run(&posted.account);
+    let ground = Ground {
+        catalog: run.catalog(),
+        pools: posted.service.pools(),
+    };
+    let plan = scrape_plan(&posted.body, verb, ground)?;
+    let n_pages = plan.pages.len();
+    let outcomes = run.scrape(plan.pages, posted.form.order())?;
+    let mut response = stream::answer(posted.form, n_pages, outcomes).await;
+    tell_ignored(&plan.ignored, &mut response);
+    Ok(response)
+}
+
+/// Names the parameters without effect in the answer's header.
+pub(super) fn tell_ignored(ignored: &[String], response: &mut Response) {
+    if !ignored.is_empty()
+        && let Ok(names) = HeaderValue::from_str(&ignored.join(", "))
+    {
+        response.headers_mut().insert("x-ignored-parameters", names);
+    }
+}

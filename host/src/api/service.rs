@@ -1,0 +1,80 @@
+//! What the HTTP interface asks of the rooms behind it. `App` answers; tests of this room have a service of their own.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use tokio_util::task::TaskTracker;
+
+use crate::billing::{Account, Billing, FundsError};
+use crate::page::PageOutcome;
+use crate::plan::{Catalog, PagePlan, Pool, TransformPlan};
+
+/// The server as its HTTP interface sees it.
+pub trait Service: Send + Sync + 'static {
+    /// Accounts, keys, balances, kept answers.
+    fn billing(&self) -> &Billing;
+
+    /// Owner of tasks that go on when a caller hangs up.
+    fn tasks(&self) -> &TaskTracker;
+
+    /// The configured proxy pools.
+    fn pools(&self) -> &[Pool];
+
+    /// Requests a minute for each key. Spec: Limits, 10,000.
+    fn requests_per_minute(&self) -> u32;
+
+    /// Whether the server is on its way out and takes no new work.
+    fn is_draining(&self) -> bool;
+
+    /// Begins a run: takes the snapshot of the plugins it keeps to its end.
+    fn begin_run(&self, account: &Arc<Account>) -> Arc<dyn Run>;
+
+    /// What `GET /plugins` tells.
+    fn plugins(&self) -> serde_json::Value;
+
+    /// Whether a real page can be served now.
+    fn health(&self) -> BoxFuture<'_, Health>;
+}
+
+/// One run: one account, one snapshot of the plugins.
+pub trait Run: Send + Sync + 'static {
+    /// The plugins of the snapshot.
+    fn catalog(&self) -> &dyn Catalog;
+
+    /// Runs pages, a bounded number at a time; dropping the stream drops the pages in flight.
+    ///
+    /// # Errors
+    /// [`FundsError`] when nothing can be set aside at the start.
+    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError>;
+
+    /// Makes outputs of pages handed in; one outcome a source, in their order.
+    ///
+    /// # Errors
+    /// [`FundsError`] when nothing can be set aside at the start.
+    fn transform(
+        self: Arc<Self>,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
+}
+
+/// Outcomes as they come.
+pub type Outcomes = BoxStream<'static, PageOutcome>;
+
+/// The order outcomes come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of the plan. The run starts only as many pages ahead as it holds in flight, which bounds what waits in memory.
+    Input,
+    /// That of finishing.
+    Finish,
+}
+
+/// Answer of `GET /health`.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// Whether pages can be served.
+    pub is_healthy: bool,
+    /// What was tried and how it went, by engine; an object.
+    pub report: serde_json::Value,
+}

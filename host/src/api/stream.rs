@@ -1,0 +1,139 @@
+//! Answers that are sent while pages finish: a JSON array, or a line a page.
+
+use std::panic::AssertUnwindSafe;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use futures_util::{FutureExt, Stream, StreamExt, stream};
+
+use super::entry;
+use super::post::Form;
+use super::service::{Order, Outcomes};
+
+impl Form {
+    /// The order pages are sent in. Decisions: Settled questions, "Order".
+    pub(super) const fn order(self) -> Order {
+        match self {
+            Self::Json => Order::Input,
+            Self::Lines => Order::Finish,
+        }
+    }
+}
+
+/// The answer of a run of `n_pages`. One page is sent whole, more as they come.
+pub(super) async fn answer(form: Form, n_pages: usize, outcomes: Outcomes) -> Response {
+    let pieces = pieces(form, outcomes);
+    if n_pages > 1 {
+        return form.response(Body::from_stream(
+            pieces.map(Ok::<_, std::convert::Infallible>),
+        ));
+    }
+    let body = pieces.fold(Vec::new(), |mut body, piece| {
+        body.extend_from_slice(&piece);
+        std::future::ready(body)
+    });
+    form.response(body.await)
+}
+
+/// The pieces of the body: one an entry, and the brackets of an array. Always ends as a whole JSON text, or after a whole line.
+fn pieces(form: Form, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
+    let entries = until_panic(outcomes)
+        .enumerate()
+        .map(move |(index, outcome)| {
+            let mut buffer = Vec::new();
+            if form == Form::Json && index > 0 {
+                buffer.push(b',');
+            }
+            entry::write(&outcome, &mut buffer);
+            if form == Form::Lines {
+                buffer.push(b'\n');
+            }
+            Bytes::from(buffer)
+        });
+    let (open, close) = match form {
+        Form::Json => ("[", "]"),
+        Form::Lines => ("", ""),
+    };
+    let bracket = |text: &'static str| {
+        stream::iter((!text.is_empty()).then_some(Bytes::from_static(text.as_bytes())))
+    };
+    bracket(open).chain(entries).chain(bracket(close))
+}
+
+/// The outcomes up to a panic of the run, which ends them: the status is sent by then, so the answer can only be whole.
+fn until_panic(outcomes: Outcomes) -> impl Stream<Item = crate::page::PageOutcome> + Send {
+    stream::unfold(Some(outcomes), |outcomes| async move {
+        let mut outcomes = outcomes?;
+        match AssertUnwindSafe(outcomes.next()).catch_unwind().await {
+            Ok(outcome) => outcome.map(|outcome| (outcome, Some(outcomes))),
+            Err(_) => {
+                tracing::error!("a run panicked, its answer ends early");
+                None
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::page::PageOutcome;
+
+    async fn body(form: Form, n_pages: usize, outcomes: Outcomes) -> String {
+        let response = answer(form, n_pages, outcomes).await;
+        assert_eq!(response.headers()["content-type"], form.media_type());
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes();
+        String::from_utf8(bytes.to_vec()).expect("UTF-8")
+    }
+
+    fn pages(n_pages: u16) -> Outcomes {
+        stream::iter((0..n_pages).map(|status| PageOutcome {
+            status,
+            ..PageOutcome::default()
+        }))
+        .boxed()
+    }
+
+    #[tokio::test]
+    async fn arrays_and_lines_are_whole() {
+        for n_pages in [0, 1, 3] {
+            let array = body(Form::Json, n_pages.into(), pages(n_pages)).await;
+            let entries: Vec<serde_json::Value> = serde_json::from_str(&array).expect("an array");
+            let statuses: Vec<_> = entries
+                .iter()
+                .map(|entry| entry["status"].as_u64())
+                .collect();
+            assert_eq!(
+                statuses,
+                (0..n_pages).map(|n| Some(u64::from(n))).collect::<Vec<_>>()
+            );
+            let lines = body(Form::Lines, n_pages.into(), pages(n_pages)).await;
+            assert_eq!(lines.lines().count(), usize::from(n_pages));
+            assert!(lines.is_empty() || lines.ends_with("}\n"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_the_answer_after_a_whole_entry() {
+        let broken = || {
+            pages(2)
+                .chain(stream::once(async { panic!("a bug") }))
+                .boxed()
+        };
+        let array = body(Form::Json, 3, broken()).await;
+        assert_eq!(
+            serde_json::from_str::<Vec<serde_json::Value>>(&array)
+                .expect("an array")
+                .len(),
+            2
+        );
+        assert!(body(Form::Lines, 3, broken()).await.ends_with("}\n"));
+    }
+}

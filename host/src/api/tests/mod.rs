@@ -1,0 +1,5 @@
+//! The interface in process: a request in, an answer out.
+
+mod answers;
+mod errors;
+mod world;

@@ -1,0 +1,289 @@
+//! A service with real money and pages that are made up.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Request, StatusCode};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use crate::api::{Health, Order, Outcomes, Run, Service, router};
+use crate::billing::{Account, Billing, FundsError};
+use crate::clock::Clock;
+use crate::model::{Charge, Nanodollars};
+use crate::page::{Content, PageOutcome, Piece};
+use crate::plan::catalog::fake::FakeCatalog;
+use crate::plan::{Catalog, OutputPlan, PagePlan, Pool, TransformPlan};
+use crate::store::DataDir;
+use crate::store::sqlite::SqliteStore;
+
+/// A server, its account's key, and its directory.
+pub(super) struct World {
+    router: Router,
+    pub(super) key: String,
+    pub(super) service: Arc<FakeService>,
+    _directory: tempfile::TempDir,
+}
+
+pub(super) struct FakeService {
+    billing: Billing,
+    tasks: TaskTracker,
+    per_minute: u32,
+    pub(super) is_draining: AtomicBool,
+    pub(super) n_runs: Arc<AtomicUsize>,
+}
+
+struct FakeRun {
+    funds: Nanodollars,
+    n_runs: Arc<AtomicUsize>,
+}
+
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+impl Answer {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+}
+
+impl World {
+    pub(super) async fn new() -> Self {
+        Self::with("10", 10_000).await
+    }
+
+    /// A world whose account has this many dollars and its key this many requests a minute.
+    pub(super) async fn with(dollars: &str, per_minute: u32) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("a free directory");
+        let store = Arc::new(SqliteStore::open(data).await.expect("a store"));
+        let tasks = TaskTracker::new();
+        let billing = Billing::start(store, Clock::wall(), &tasks)
+            .await
+            .expect("billing");
+        let dollars = Nanodollars::parse_dollars(dollars).expect("an amount");
+        let (_, key) = billing
+            .create_account("test", dollars)
+            .await
+            .expect("an account");
+        let service = Arc::new(FakeService {
+            billing,
+            tasks,
+            per_minute,
+            is_draining: AtomicBool::new(false),
+            n_runs: Arc::default(),
+        });
+        Self {
+            router: router(Arc::clone(&service) as Arc<dyn Service>),
+            key: key.expose().to_owned(),
+            service,
+            _directory: directory,
+        }
+    }
+
+    /// Sends a request as it is.
+    pub(super) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("never fails");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).unwrap_or_else(|_| "not UTF-8".to_owned()),
+        }
+    }
+
+    /// A request with the key and JSON's content type.
+    pub(super) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.key))
+            .header("content-type", "application/json")
+    }
+
+    pub(super) async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+        self.send(
+            self.request("POST", path)
+                .body(body.into())
+                .expect("a request"),
+        )
+        .await
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.send(
+            self.request("GET", path)
+                .body(Body::empty())
+                .expect("a request"),
+        )
+        .await
+    }
+
+    /// A GET without a key from this peer.
+    pub(super) async fn get_from(
+        &self,
+        path: &str,
+        peer: &str,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let peer: SocketAddr = peer.parse().expect("an address");
+        let mut request = Request::builder().uri(path).extension(ConnectInfo(peer));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Body::empty()).expect("a request"))
+            .await
+    }
+}
+
+impl Service for FakeService {
+    fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn pools(&self) -> &[Pool] {
+        &[Pool::Standard]
+    }
+
+    fn requests_per_minute(&self) -> u32 {
+        self.per_minute
+    }
+
+    fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
+    }
+
+    fn begin_run(&self, account: &Arc<Account>) -> Arc<dyn Run> {
+        let funds = self.billing.balance(&account.id);
+        Arc::new(FakeRun {
+            funds,
+            n_runs: Arc::clone(&self.n_runs),
+        })
+    }
+
+    fn plugins(&self) -> Value {
+        json!({"generation": 1, "plugins": []})
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        let health = Health {
+            is_healthy: true,
+            report: json!({"status": "ok"}),
+        };
+        std::future::ready(health).boxed()
+    }
+}
+
+impl Run for FakeRun {
+    fn catalog(&self) -> &dyn Catalog {
+        &FakeCatalog
+    }
+
+    /// Pages that say their own address. The host `panic.test` stands for a bug in the run.
+    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
+        self.admit()?;
+        assert!(pages[0].requested != "bug.test", "canary of a panic");
+        let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
+        if order == Order::Finish {
+            outcomes.reverse();
+        }
+        let check = |outcome: PageOutcome| {
+            assert!(!outcome.url.contains("panic.test"), "canary of a panic");
+            outcome
+        };
+        Ok(stream::iter(outcomes).map(check).boxed())
+    }
+
+    fn transform(
+        self: Arc<Self>,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
+        let text =
+            |html: &[u8]| Content::One(Piece::Text(String::from_utf8_lossy(html).into_owned()));
+        let outcome = |html: &[u8]| PageOutcome {
+            content: text(html),
+            charge: charge(),
+            ..PageOutcome::default()
+        };
+        let outcomes = plan
+            .sources
+            .iter()
+            .map(|source| outcome(&source.html))
+            .collect();
+        std::future::ready(self.admit().map(|()| outcomes)).boxed()
+    }
+}
+
+impl FakeRun {
+    fn admit(&self) -> Result<(), FundsError> {
+        self.n_runs.fetch_add(1, Ordering::SeqCst);
+        if self.funds > Nanodollars::ZERO {
+            Ok(())
+        } else {
+            Err(FundsError::Empty)
+        }
+    }
+}
+
+fn charge() -> Charge {
+    Charge {
+        bytes_transferred: Nanodollars(1_000),
+        transform: Nanodollars(1),
+        ..Charge::default()
+    }
+}
+
+fn outcome(plan: &PagePlan) -> PageOutcome {
+    match &plan.url {
+        Ok(url) => PageOutcome {
+            url: url.to_string(),
+            status: 200,
+            content: content(&plan.output, url.as_str()),
+            links: plan.output.links.then(|| json!(["https://a.com/next"])),
+            charge: charge(),
+            ..PageOutcome::default()
+        },
+        Err(failure) => PageOutcome {
+            url: plan.requested.clone(),
+            status: failure.status,
+            error: Some(failure.message.clone()),
+            ..PageOutcome::default()
+        },
+    }
+}
+
+fn content(output: &OutputPlan, text: &str) -> Content {
+    match output.formats[0].format {
+        crate::plan::Format::Empty => Content::default(),
+        _ => Content::One(Piece::Text(text.to_owned())),
+    }
+}

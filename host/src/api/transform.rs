@@ -1,0 +1,95 @@
+//! `POST /transform`: outputs of pages that the caller hands in.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::entry::ContentForm;
+use super::error::ApiError;
+use super::post::{self, Posted};
+use super::scrape::tell_ignored;
+use super::wire::{Costs, TransformRequest, transform_plan};
+use crate::billing::Account;
+use crate::model::Charge;
+use crate::page::PageOutcome;
+
+/// Most bytes of the body: as lists of byte values the 10 MB of the sources take several times as much.
+const BODY_BYTES_MAX: usize = 64_000_000;
+
+/// Answer of `/transform`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TransformAnswer)]
+pub(super) struct Transformed<'a> {
+    /// One content a page, as in a page entry.
+    #[schema(value_type = Vec<String>)]
+    content: Vec<ContentForm<'a>>,
+    /// What it costs.
+    cost: &'a Costs,
+    /// The same.
+    costs: &'a Costs,
+    /// Why the first page that failed did; null when none failed.
+    error: Option<&'a str>,
+    /// Always 200.
+    status: u16,
+}
+
+#[utoipa::path(
+    post,
+    path = "/transform",
+    description = "Makes formats of HTML that is sent along; nothing is fetched.",
+    request_body(content = TransformRequest),
+    responses(
+        (status = 200, description = "The contents in the order of `data`", body = Transformed),
+        (status = 400, description = "A parameter is wrong; the text begins with its name"),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+        (status = 413, description = "The pages have more than 10,000,000 bytes together"),
+    ),
+    security(("key" = []))
+)]
+pub(super) async fn transform(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    post::serve(&api, account, request, BODY_BYTES_MAX, transformed).await
+}
+
+async fn transformed(posted: Posted) -> Result<Response, ApiError> {
+    let run = posted.service.begin_run(&posted.account);
+    let mut plan = transform_plan(&posted.body, run.catalog())?;
+    let ignored = std::mem::take(&mut plan.ignored);
+    let outcomes = run.transform(plan).await?;
+    let costs = Costs::new(&whole_charge(&outcomes), None);
+    let answer = Transformed {
+        content: outcomes
+            .iter()
+            .map(|outcome| ContentForm(&outcome.content))
+            .collect(),
+        cost: &costs,
+        costs: &costs,
+        error: outcomes.iter().find_map(|outcome| outcome.error.as_deref()),
+        status: 200,
+    };
+    let mut response = posted.form.one(&answer)?;
+    tell_ignored(&ignored, &mut response);
+    Ok(response)
+}
+
+fn whole_charge(outcomes: &[PageOutcome]) -> Charge {
+    outcomes.iter().fold(Charge::default(), |sum, outcome| {
+        let charge = &outcome.charge;
+        Charge {
+            ai: sum.ai + charge.ai,
+            compute: sum.compute + charge.compute,
+            file: sum.file + charge.file,
+            bytes_transferred: sum.bytes_transferred + charge.bytes_transferred,
+            transform: sum.transform + charge.transform,
+            vendor_billed: sum.vendor_billed + charge.vendor_billed,
+        }
+    })
+}

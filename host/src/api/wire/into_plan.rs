@@ -1,0 +1,308 @@
+//! From request objects to a plan: the one place where "was it set" is asked.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::fields::{Sent, WireError, objects, read};
+use super::ignored;
+use super::request::ScrapeRequest;
+use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames, RouterForm};
+use crate::model::Nanodollars;
+use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
+use crate::plan::{
+    CachePlan, Catalog, Chunking, FetchPlan, Format, FormatChoice, OutputPlan, PAGES_MAX, PagePlan,
+    PlanError, Pool, ScrapePlan, address, chunking, credentials, fetching, output, router,
+};
+
+/// What a plan is made on: what is loaded and what is configured.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The loaded plugins.
+    pub(crate) catalog: &'a dyn Catalog,
+    /// The configured proxy pools.
+    pub(crate) pools: &'a [Pool],
+}
+
+/// What the request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// Pages in the formats asked for.
+    Scrape,
+    /// The links of pages, and no content.
+    Links,
+}
+
+/// A body that is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RequestError {
+    /// It does not fit the wire types.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+    /// It makes no sense.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// Its decoded content has more bytes than this.
+    #[error("the content is larger than {0} bytes")]
+    TooLarge(usize),
+}
+
+/// The plan of a request body: one object, or an array of them.
+///
+/// # Errors
+/// See [`RequestError`].
+pub(crate) fn scrape_plan(
+    body: &[u8],
+    verb: Verb,
+    ground: Ground<'_>,
+) -> Result<ScrapePlan, RequestError> {
+    let objects = objects(body, PAGES_MAX)?;
+    if objects.is_empty() {
+        return Err(PlanError::new(
+            "url",
+            "the array is empty, send at least one request object",
+        )
+        .into());
+    }
+    let mut plan = ScrapePlan {
+        pages: Vec::new(),
+        ignored: Vec::new(),
+    };
+    for object in objects {
+        append(&mut plan, read(object)?, verb, ground)?;
+    }
+    Ok(plan)
+}
+
+fn append(
+    plan: &mut ScrapePlan,
+    sent: Sent<ScrapeRequest>,
+    verb: Verb,
+    ground: Ground<'_>,
+) -> Result<(), PlanError> {
+    ignored::collect(&sent.present, sent.unknown, &mut plan.ignored);
+    let mut request = sent.value;
+    let addresses = request.url.take().unwrap_or_default();
+    let addresses = addresses_of(&addresses, PAGES_MAX - plan.pages.len())?;
+    let engine = fetching::engine(request.request.as_deref())?;
+    let wish = request.router.take().map(RouterForm::into_wish);
+    let router = router::plan(wish.as_ref())?;
+    let ceiling = ceiling(request.max_credits_per_page);
+    let fetch = Arc::new(fetch_plan(&mut request, ground.pools, &mut plan.ignored)?);
+    let output = Arc::new(output_plan(
+        request,
+        verb,
+        ground.catalog,
+        &mut plan.ignored,
+    )?);
+    plan.pages
+        .extend(addresses.into_iter().map(|requested| PagePlan {
+            requested: requested.to_owned(),
+            url: address::parse(requested),
+            engine,
+            fetch: Arc::clone(&fetch),
+            output: Arc::clone(&output),
+            ceiling,
+            router: router.clone(),
+        }));
+    Ok(())
+}
+
+fn addresses_of(text: &str, room: usize) -> Result<Vec<&str>, PlanError> {
+    let addresses = address::split(text);
+    if addresses.is_empty() {
+        return Err(PlanError::new(
+            "url",
+            "is missing or empty, send the address of a page",
+        ));
+    }
+    if addresses.len() > room {
+        return Err(PlanError::new(
+            "url",
+            format!("more than {PAGES_MAX} pages in one request"),
+        ));
+    }
+    Ok(addresses)
+}
+
+/// Spec gap: 0 is a ceiling like any other, so that a caller who allows nothing pays nothing.
+fn ceiling(credits: Option<u64>) -> Nanodollars {
+    credits.map_or(Nanodollars::MAX, |credits| {
+        Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))
+    })
+}
+
+fn fetch_plan(
+    request: &mut ScrapeRequest,
+    pools: &[Pool],
+    ignored: &mut Vec<String>,
+) -> Result<FetchPlan, PlanError> {
+    let (pool, is_wish) = fetching::pool(request.proxy.as_deref(), pools);
+    if !is_wish {
+        ignored::add(ignored, "proxy".to_owned());
+    }
+    let headers = request
+        .headers
+        .take()
+        .map(|headers| headers.0)
+        .unwrap_or_default();
+    Ok(FetchPlan {
+        timeout: fetching::page_timeout(request.request_timeout),
+        headers: credentials::headers(&headers)?,
+        cookies: cookies(request.cookies.take())?,
+        user_agent: header_text("user_agent", "user-agent", request.user_agent.as_deref())?,
+        locale: header_text("locale", "accept-language", request.locale.as_deref())?,
+        country_code: filled(request.country_code.as_deref())
+            .map(fetching::country_code)
+            .transpose()?,
+        pool,
+        respect_robots: request.respect_robots.unwrap_or(false),
+        cache: cache(request.cache.take()),
+    })
+}
+
+fn header_text(
+    field: &'static str,
+    name: &str,
+    value: Option<&str>,
+) -> Result<Option<String>, PlanError> {
+    filled(value)
+        .map(|value| credentials::header_value(field, name, value))
+        .transpose()
+}
+
+/// Spec gap: a blank text counts as not set.
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError> {
+    match form {
+        None => Ok(Vec::new()),
+        Some(CookiesForm::Line(line)) => credentials::cookie_line(&line),
+        Some(CookiesForm::List(list)) => {
+            let mut cookies = Vec::new();
+            for cookie in list.0 {
+                match cookie {
+                    CookieForm::Line(line) => cookies.extend(credentials::cookie_line(&line)?),
+                    CookieForm::Pair { name, value } => cookies.push((name, value)),
+                }
+            }
+            credentials::cookies(cookies)
+        }
+    }
+}
+
+fn cache(form: Option<CacheForm>) -> CachePlan {
+    match form {
+        None => fetching::cache(true, None, None),
+        Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None, None),
+        Some(CacheForm::Parts {
+            max_age,
+            allow_stale,
+            ..
+        }) => fetching::cache(true, max_age, allow_stale),
+    }
+}
+
+pub(super) fn output_plan(
+    request: ScrapeRequest,
+    verb: Verb,
+    catalog: &dyn Catalog,
+    ignored: &mut Vec<String>,
+) -> Result<OutputPlan, PlanError> {
+    let is_on = |switch: Option<bool>| switch.unwrap_or(false);
+    let (names, single_format) = format_names(request.return_format);
+    let clean_html = is_on(request.clean_html);
+    let formats = output::formats(
+        &names,
+        request.format_options.unwrap_or_default(),
+        clean_html,
+        catalog,
+    )?;
+    if clean_html
+        && !formats
+            .iter()
+            .any(|choice| choice.format == Format::Plugin("html".to_owned()))
+    {
+        ignored::add(ignored, "clean_html".to_owned());
+    }
+    let readability = is_on(request.readability);
+    if readability && !output::has_readability(catalog) {
+        ignored::add(ignored, "readability".to_owned());
+    }
+    let prune = PruneWish {
+        root_selector: filled(request.root_selector.as_deref()).map(str::to_owned),
+        exclude_selector: filled(request.exclude_selector.as_deref()).map(str::to_owned),
+        images: is_on(request.filter_images) || is_on(request.filter_output_images),
+        svg: is_on(request.filter_svg) || is_on(request.filter_output_svg),
+        main_only: is_on(request.filter_main_only) || is_on(request.filter_output_main_only),
+    };
+    let plan = OutputPlan {
+        formats,
+        single_format,
+        filters: output::filters(
+            prune,
+            readability,
+            request.filters.unwrap_or_default(),
+            catalog,
+        )?,
+        extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
+        metadata: is_on(request.metadata),
+        links: is_on(request.return_page_links),
+        headers: is_on(request.return_headers),
+        cookies: is_on(request.return_cookies),
+        chunking: chunking_plan(request.chunking_alg, catalog)?,
+        max_size: request
+            .max_size
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+    };
+    Ok(match verb {
+        Verb::Scrape => plan,
+        Verb::Links => links_only(plan),
+    })
+}
+
+/// Spec gap: an empty list of formats counts as not set.
+fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
+    match form {
+        Some(FormatNames::One(name)) => (vec![name], true),
+        Some(FormatNames::Many(names)) if !names.0.is_empty() => (names.0, false),
+        Some(FormatNames::Many(_)) | None => (vec![FORMAT_DEFAULT.to_owned()], true),
+    }
+}
+
+fn chunking_plan(
+    form: Option<ChunkingForm>,
+    catalog: &dyn Catalog,
+) -> Result<Option<Chunking>, PlanError> {
+    let (name, options) = match form {
+        None => return Ok(None),
+        Some(ChunkingForm::Name(name)) => (name, Map::new()),
+        Some(ChunkingForm::Options(mut options)) => {
+            let name = options.remove("type");
+            let name = name.as_ref().and_then(|name| name.as_str());
+            let name = name.ok_or_else(|| {
+                PlanError::new("chunking_alg", "`type` is missing or not a string")
+            })?;
+            (name.to_owned(), options)
+        }
+    };
+    chunking::choose(&name, options, catalog)
+}
+
+/// `/links`: `links` always, `content` always empty.
+fn links_only(plan: OutputPlan) -> OutputPlan {
+    let empty = FormatChoice {
+        name: "empty".to_owned(),
+        format: Format::Empty,
+        options: Map::new().into(),
+    };
+    OutputPlan {
+        formats: vec![empty],
+        single_format: true,
+        links: true,
+        chunking: None,
+        ..plan
+    }
+}

@@ -1,0 +1,269 @@
+//! Values of the wire that have more than one form.
+
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::plan::router::RouterWish;
+
+/// Most items of any list in a request, so that a small body cannot become a large list of large items.
+pub(crate) const ITEMS_MAX: usize = 10_000;
+
+/// A list of at most [`ITEMS_MAX`] items.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Items<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    if list.len() == ITEMS_MAX {
+                        return Err(de::Error::custom(format!("more than {ITEMS_MAX} items")));
+                    }
+                    list.push(item);
+                }
+                Ok(list)
+            }
+        }
+
+        deserializer
+            .deserialize_seq(Items(std::marker::PhantomData))
+            .map(List)
+    }
+}
+
+/// `return_format`: one name or several.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub(crate) enum FormatNames {
+    /// `content` is that format.
+    One(String),
+    /// `content` is an object keyed by format.
+    #[schema(value_type = Vec<String>)]
+    Many(List<String>),
+}
+
+/// `chunking_alg`: a name, or an object with `type` and the chunker's options.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a string or an object with `type` and `value`"
+)]
+pub(crate) enum ChunkingForm {
+    /// The name alone.
+    Name(String),
+    /// The name as `type`, and options such as `value`.
+    #[schema(value_type = Object)]
+    Options(Map<String, Value>),
+}
+
+/// `cache`: on or off, or with its parts.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
+)]
+pub(crate) enum CacheForm {
+    /// On or off.
+    Switch(bool),
+    /// On, with parts.
+    Parts {
+        /// Milliseconds; 0 asks for a fresh page.
+        max_age: Option<u64>,
+        /// Whether an older page may serve when the site fails.
+        allow_stale: Option<bool>,
+        /// Whether a stored page may stand in for a rendered one.
+        #[expect(
+            dead_code,
+            reason = "checked for its type; has a meaning once pages are rendered"
+        )]
+        skip_browser: Option<bool>,
+    },
+}
+
+/// `cookies`: the line of a `Cookie` header, or a list.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum CookiesForm {
+    /// `a=b; c=d`
+    Line(String),
+    /// One item a cookie.
+    #[schema(value_type = Vec<CookieForm>)]
+    List(List<CookieForm>),
+}
+
+/// One cookie.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum CookieForm {
+    /// `a=b`
+    Line(String),
+    /// Name and value; other attributes have no meaning for a single request.
+    Pair {
+        /// Name.
+        name: String,
+        /// Value.
+        value: String,
+    },
+}
+
+/// `headers`: name and value. No `Debug`: the values may be secrets.
+#[derive(ToSchema)]
+#[schema(value_type = Object)]
+pub(crate) struct HeaderMap(pub(crate) Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for HeaderMap {
+    /// Spec gap: numbers and booleans are sent as they are written, `null` leaves a header out.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut pairs = Vec::new();
+        for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
+            match value {
+                Value::Null => {}
+                Value::String(text) => pairs.push((name, text)),
+                Value::Bool(_) | Value::Number(_) => pairs.push((name, value.to_string())),
+                Value::Array(_) | Value::Object(_) => {
+                    return Err(de::Error::custom("a value is not a string"));
+                }
+            }
+        }
+        Ok(Self(pairs))
+    }
+}
+
+/// `wait_for`: a delay in milliseconds or conditions. Checked for its type only.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a number of milliseconds or an object")]
+pub(crate) enum WaitForForm {
+    /// Milliseconds.
+    Delay(#[expect(dead_code, reason = "checked for its type; needs a browser")] u64),
+    /// Conditions.
+    #[schema(value_type = Object)]
+    Conditions(AnyObject),
+}
+
+/// `external_domains`: a list, or all.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a list of strings or a boolean")]
+pub(crate) enum DomainsForm {
+    /// `true` is all domains.
+    All(#[expect(dead_code, reason = "checked for its type; needs a crawl")] bool),
+    /// Host names and regular expressions.
+    #[schema(value_type = Vec<String>)]
+    Some(#[expect(dead_code, reason = "checked for its type; needs a crawl")] List<String>),
+}
+
+/// Any JSON object; nothing of it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnyObject;
+
+impl<'de> Deserialize<'de> for AnyObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = AnyObject;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<AnyObject, A::Error> {
+                while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(AnyObject)
+            }
+        }
+
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// `router`: provider routing. Its secrets are looked at while reading and not kept.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct RouterForm {
+    /// `fallback`, `first` or `off`.
+    mode: Option<String>,
+    /// Preferred provider.
+    provider: Option<String>,
+    /// The key of that provider.
+    #[schema(value_type = Option<String>)]
+    token: Option<NonBlank>,
+    /// Keys by credential name.
+    #[expect(
+        dead_code,
+        reason = "checked for its type; used once providers are there"
+    )]
+    #[schema(value_type = Option<Object>)]
+    credentials: Option<AnyObject>,
+    /// `any` or `own`.
+    #[expect(
+        dead_code,
+        reason = "checked for its type; used once providers are there"
+    )]
+    funding: Option<String>,
+}
+
+impl RouterForm {
+    /// The wish without its secrets.
+    pub(crate) fn into_wish(self) -> RouterWish {
+        RouterWish {
+            mode: self.mode,
+            provider: self.provider,
+            has_token: self.token.is_some_and(|token| token.0),
+        }
+    }
+}
+
+/// Whether a string holds more than blanks; the string itself is dropped at once.
+#[derive(Debug)]
+struct NonBlank(bool);
+
+impl<'de> Deserialize<'de> for NonBlank {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = zeroize::Zeroizing::new(String::deserialize(deserializer)?);
+        Ok(Self(!text.trim().is_empty()))
+    }
+}
+
+/// A page's source in `/transform`: text, or a list of byte values.
+#[derive(ToSchema)]
+#[schema(value_type = String)]
+pub(crate) struct SourceForm(pub(crate) Vec<u8>);
+
+impl<'de> Deserialize<'de> for SourceForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Source;
+
+        impl<'de> Visitor<'de> for Source {
+            type Value = SourceForm;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string or a list of byte values")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceForm, E> {
+                Ok(SourceForm(text.as_bytes().to_vec()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SourceForm, A::Error> {
+                let mut bytes = Vec::new();
+                while let Some(byte) = items.next_element()? {
+                    bytes.push(byte);
+                }
+                Ok(SourceForm(bytes))
+            }
+        }
+
+        deserializer.deserialize_any(Source)
+    }
+}

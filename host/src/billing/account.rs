@@ -1,0 +1,164 @@
+//! Accounts and keys in memory. The ledger's writer keeps them in step with the store.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crate::model::Nanodollars;
+use crate::store::{AccountId, AccountRecord, KeyRecord};
+
+/// Who pays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its identifier.
+    pub id: AccountId,
+    /// Its name.
+    pub name: String,
+}
+
+/// The money of an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Funds {
+    /// Sum of its ledger entries.
+    pub balance: Nanodollars,
+    /// What is set aside for pages in flight; never more than the balance.
+    pub held: Nanodollars,
+}
+
+impl Funds {
+    /// What is left to spend.
+    pub fn available(&self) -> Nanodollars {
+        self.balance - self.held
+    }
+}
+
+/// An account and its money.
+#[derive(Debug)]
+pub(super) struct Wallet {
+    pub(super) account: Arc<Account>,
+    funds: Mutex<Funds>,
+}
+
+impl Wallet {
+    pub(super) fn funds(&self) -> Funds {
+        self.change(|funds| *funds)
+    }
+
+    /// Reads or changes the money while nobody else does.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Funds) -> T) -> T {
+        change(&mut self.funds.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Every account and key.
+#[derive(Debug, Default)]
+pub(super) struct Book(RwLock<Pages>);
+
+#[derive(Debug, Default)]
+struct Pages {
+    wallets: HashMap<AccountId, Arc<Wallet>>,
+    by_name: HashMap<String, AccountId>,
+    keys: HashMap<[u8; 32], (Arc<Account>, KeyRecord)>,
+}
+
+impl Book {
+    pub(super) fn new(accounts: Vec<AccountRecord>, keys: Vec<KeyRecord>) -> Self {
+        let book = Self::default();
+        for record in accounts {
+            book.add_account(record);
+        }
+        for key in keys {
+            book.add_key(key);
+        }
+        book
+    }
+
+    pub(super) fn authenticate(&self, hash: &[u8; 32]) -> Option<Arc<Account>> {
+        self.read(|pages| pages.keys.get(hash).map(|(account, _)| Arc::clone(account)))
+    }
+
+    pub(super) fn wallet(&self, account: &AccountId) -> Option<Arc<Wallet>> {
+        self.read(|pages| pages.wallets.get(account).cloned())
+    }
+
+    /// The account with this identifier or name.
+    pub(super) fn find(&self, id_or_name: &str) -> Option<Arc<Account>> {
+        self.read(|pages| {
+            let wallet = pages.wallets.get(id_or_name).or_else(|| {
+                let id = pages.by_name.get(id_or_name)?;
+                pages.wallets.get(id)
+            })?;
+            Some(Arc::clone(&wallet.account))
+        })
+    }
+
+    /// Every account, in the order of names.
+    pub(super) fn accounts(&self) -> Vec<(Arc<Account>, Funds)> {
+        let mut accounts = self.read(|pages| {
+            let wallets = pages.wallets.values();
+            wallets
+                .map(|wallet| (Arc::clone(&wallet.account), wallet.funds()))
+                .collect::<Vec<_>>()
+        });
+        accounts.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        accounts
+    }
+
+    /// The keys of an account, oldest first.
+    pub(super) fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
+        let mut keys = self.read(|pages| {
+            let keys = pages.keys.values().map(|(_, key)| key);
+            keys.filter(|key| key.account == *account)
+                .cloned()
+                .collect::<Vec<_>>()
+        });
+        keys.sort_by(|a, b| (a.created, &a.prefix).cmp(&(b.created, &b.prefix)));
+        keys
+    }
+
+    pub(super) fn add_account(&self, record: AccountRecord) -> Arc<Account> {
+        let account = Arc::new(Account {
+            id: record.id,
+            name: record.name,
+        });
+        let funds = Funds {
+            balance: record.balance,
+            held: record.held,
+        };
+        let wallet = Wallet {
+            account: Arc::clone(&account),
+            funds: Mutex::new(funds),
+        };
+        self.write(|pages| {
+            pages
+                .by_name
+                .insert(account.name.clone(), account.id.clone());
+            pages.wallets.insert(account.id.clone(), Arc::new(wallet));
+        });
+        account
+    }
+
+    pub(super) fn add_key(&self, key: KeyRecord) {
+        self.write(|pages| {
+            if let Some(wallet) = pages.wallets.get(&key.account) {
+                let account = Arc::clone(&wallet.account);
+                pages.keys.insert(key.hash, (account, key));
+            }
+        });
+    }
+
+    pub(super) fn remove_key(&self, account: &AccountId, prefix: &str) {
+        self.write(|pages| {
+            pages
+                .keys
+                .retain(|_, (_, key)| key.account != *account || key.prefix != prefix);
+        });
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Pages) -> T) -> T {
+        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut Pages) -> T) -> T {
+        write(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}

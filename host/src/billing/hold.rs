@@ -1,0 +1,198 @@
+//! Money set aside for one page. It ends in exactly one of two ways: posted, or voided with a reason.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::BillingError;
+use super::account::{Funds, Wallet};
+use super::queue::{Effect, Item, Queue};
+use crate::clock::Clock;
+use crate::model::{Charge, Nanodollars};
+use crate::store::{Entry, EntryKind};
+
+/// Longest address that goes into the ledger, in bytes; the rest is cut off.
+const URL_BYTES_MAX: usize = 2048;
+/// Longest reason that goes into the ledger, in bytes; the rest is cut off.
+const REASON_BYTES_MAX: usize = 512;
+const ABANDONED: &str = "abandoned";
+
+/// Money set aside for one page. Dropping it gives the money back with the reason `abandoned`.
+#[derive(Debug)]
+#[must_use = "a dropped hold is voided"]
+pub struct Hold {
+    id: String,
+    amount: Nanodollars,
+    wallet: Arc<Wallet>,
+    queue: Arc<Queue>,
+    clock: Clock,
+    run: Arc<str>,
+    url: Arc<str>,
+    is_open: bool,
+}
+
+/// Why nothing could be set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FundsError {
+    /// The balance is used up. Decisions: Errors and limits, 402.
+    #[error("balance is zero")]
+    Empty,
+    /// All that is left is set aside for pages in flight.
+    #[error("the ceiling cannot be reserved: the whole balance is set aside for pages in flight")]
+    AllHeld,
+    /// There is no such account.
+    #[error("the account does not exist")]
+    UnknownAccount,
+    /// More pages are in flight than the ledger takes, or it is closing; try again later.
+    #[error("too many pages are in flight")]
+    Busy,
+}
+
+impl Hold {
+    pub(super) fn take(
+        wallet: Arc<Wallet>,
+        queue: &Arc<Queue>,
+        clock: &Clock,
+        ceiling: Nanodollars,
+        url: &str,
+        run: &str,
+    ) -> Result<Self, FundsError> {
+        let id = queue.enter().ok_or(FundsError::Busy)?;
+        let mut hold = Self {
+            id,
+            amount: Nanodollars::ZERO,
+            wallet: Arc::clone(&wallet),
+            queue: Arc::clone(queue),
+            clock: clock.clone(),
+            run: Arc::from(run),
+            url: Arc::from(cut(url, URL_BYTES_MAX)),
+            is_open: false,
+        };
+        // The reserve is queued before anyone else can decide, so the ledger sees decisions in their order.
+        let reserved = wallet.change(|funds| {
+            hold.amount = reservable(funds, ceiling)?;
+            funds.held += hold.amount;
+            if hold.amount > Nanodollars::ZERO {
+                queue.push(Item::one(hold.reserve(), Effect::Reserve));
+            }
+            Ok(())
+        });
+        match reserved {
+            Ok(()) => {
+                hold.is_open = true;
+                Ok(hold)
+            }
+            Err(error) => {
+                queue.leave();
+                Err(error)
+            }
+        }
+    }
+
+    /// Its identifier: that of the reserve, post and void in the ledger.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is set aside: the most that the page may cost.
+    pub fn ceiling(&self) -> Nanodollars {
+        self.amount
+    }
+
+    /// Takes the charge and gives the rest back; ends once that is durable. Content is released after that.
+    ///
+    /// When the future is dropped after it was polled, the charge may still be taken.
+    ///
+    /// # Errors
+    /// [`BillingError::OutgrewCeiling`] when the charge is more than was set aside, [`BillingError::Unavailable`] when
+    /// the ledger did not take it. Nothing is charged then, and the hold is voided.
+    pub async fn post(mut self, charge: &Charge) -> Result<(), BillingError> {
+        let total = charge.total();
+        if total > self.amount || total < Nanodollars::ZERO {
+            let error = BillingError::OutgrewCeiling {
+                charge: total,
+                ceiling: self.amount,
+            };
+            self.give_back(&error.to_string());
+            return Err(error);
+        }
+        let (done, outcome) = oneshot::channel();
+        let effect = Effect::Post {
+            wallet: Arc::clone(&self.wallet),
+            done,
+        };
+        let entry = Entry {
+            charge: *charge,
+            ..self.settling(EntryKind::Post, -total, String::new())
+        };
+        self.is_open = false;
+        self.queue.push(Item::one(entry, effect));
+        outcome.await.unwrap_or(Err(BillingError::Unavailable))
+    }
+
+    /// Gives everything back, for a page that failed. Does not wait for the ledger.
+    pub fn void(mut self, reason: &str) {
+        self.give_back(reason);
+    }
+
+    fn give_back(&mut self, reason: &str) {
+        self.is_open = false;
+        let reason = cut(reason, REASON_BYTES_MAX).to_owned();
+        let void = self.settling(EntryKind::Void, Nanodollars::ZERO, reason);
+        // Queued first: what the money is reserved for next comes after it in the ledger.
+        self.queue
+            .push(Item::one(void, Effect::Void { undone_post: None }));
+        self.wallet
+            .change(|funds| funds.held = funds.held - self.amount);
+    }
+
+    fn reserve(&self) -> Entry {
+        Entry {
+            id: format!("r:{}", self.id),
+            held: self.amount,
+            ..self.settling(EntryKind::Reserve, Nanodollars::ZERO, String::new())
+        }
+    }
+
+    fn settling(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
+        Entry {
+            id: settling_id(&self.id),
+            account: self.wallet.account.id.clone(),
+            kind,
+            amount,
+            held: -self.amount,
+            hold: self.id.clone(),
+            run: Arc::clone(&self.run),
+            url: Arc::clone(&self.url),
+            charge: Charge::default(),
+            reason,
+            at: self.clock.now(),
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.give_back(ABANDONED);
+        }
+    }
+}
+
+/// Post and void of a hold share this id, so the ledger takes only one of them, once.
+pub(super) fn settling_id(hold: &str) -> String {
+    format!("s:{hold}")
+}
+
+fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsError> {
+    let ceiling = ceiling.max(Nanodollars::ZERO);
+    match funds.available() {
+        left if left > Nanodollars::ZERO || ceiling == Nanodollars::ZERO => Ok(ceiling.min(left)),
+        _ if funds.held > Nanodollars::ZERO => Err(FundsError::AllHeld),
+        _ => Err(FundsError::Empty),
+    }
+}
+
+fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}

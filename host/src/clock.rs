@@ -1,0 +1,208 @@
+//! Time as a type: the wall clock, or one that a test moves by hand.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Where the time of day comes from. Clones tell the same time.
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Wall,
+    Fake(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// The machine's clock.
+    pub const fn wall() -> Self {
+        Self(Source::Wall)
+    }
+
+    /// A clock that stands still until [`Clock::advance`] moves it.
+    pub fn fake(start: Timestamp) -> Self {
+        Self(Source::Fake(Arc::new(AtomicI64::new(start.0))))
+    }
+
+    /// The time of day.
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Source::Wall => Timestamp::from(SystemTime::now()),
+            Source::Fake(millis) => Timestamp(millis.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// Moves a fake clock forward. The machine's clock does not listen.
+    pub fn advance(&self, by: Duration) {
+        if let Source::Fake(millis) = &self.0 {
+            millis.fetch_add(whole_millis(by), Ordering::SeqCst);
+        }
+    }
+}
+
+/// A moment: milliseconds since 1970-01-01 00:00 UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// Before every moment that is ever stored.
+    pub const MIN: Self = Self(i64::MIN);
+    /// After every moment that is ever stored.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// Whole seconds since 1970.
+    pub const fn unix_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// This much earlier; stops at the limits of the type.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(whole_millis(by)))
+    }
+
+    /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`; `None` when the text is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, time) = match text.strip_suffix('Z') {
+            Some(text) => text.split_once('T')?,
+            None => (text, "00:00:00"),
+        };
+        let [year, month, day] = numbers(date, '-')?;
+        let [hour, minute, second] = numbers(time, ':')?;
+        let is_valid = (1..=12).contains(&month)
+            && (1..=days_in_month(year, month)).contains(&day)
+            && hour < 24
+            && minute < 60
+            && second < 60
+            && (1970..=9999).contains(&year);
+        let seconds =
+            days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+        is_valid.then_some(Self(seconds * 1000))
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => Self(whole_millis(since)),
+            Err(earlier) => Self(-whole_millis(earlier.duration())),
+        }
+    }
+}
+
+/// RFC 3339 in UTC with milliseconds: `2026-01-31T10:20:30.123Z`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.0.div_euclid(1000), self.0.rem_euclid(1000));
+        let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+        let (year, month, day) = civil_from_days(days);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
+        )
+    }
+}
+
+fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(separator);
+    let mut next = || {
+        let part = parts.next()?;
+        part.bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| part.parse().ok())?
+    };
+    let numbers = [next()?, next()?, next()?];
+    parts.next().is_none().then_some(numbers)
+}
+
+fn days_in_month(year: i64, month: i64) -> i64 {
+    let (next_year, next_month) = if month == 12 {
+        (year + 1, 1)
+    } else {
+        (year, month + 1)
+    };
+    days_from_civil(next_year, next_month, 1) - days_from_civil(year, month, 1)
+}
+
+/// Days since 1970-01-01 of a date of the Gregorian calendar. Years are counted from March, so that the leap day is
+/// the last day of a year; 400 years have 146,097 days.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// The reverse of [`days_from_civil`]: year, month, day.
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_and_read() {
+        let check = |millis: i64, text: &str| assert_eq!(Timestamp(millis).to_string(), text);
+        check(0, "1970-01-01T00:00:00.000Z");
+        check(951_782_399_999, "2000-02-28T23:59:59.999Z");
+        check(951_782_400_000, "2000-02-29T00:00:00.000Z");
+        check(4_107_542_400_000, "2100-03-01T00:00:00.000Z");
+        check(-1, "1969-12-31T23:59:59.999Z");
+        assert_eq!(
+            Timestamp::parse("2000-02-29"),
+            Some(Timestamp(951_782_400_000))
+        );
+        assert_eq!(
+            Timestamp::parse("2000-02-29T00:00:01Z"),
+            Some(Timestamp(951_782_401_000))
+        );
+        for text in [
+            "",
+            "2100-02-29",
+            "2026-13-01",
+            "2026-1",
+            "x-1-1",
+            "2026-01-01T25:00:00Z",
+            "+026-01-01",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_day_of_four_centuries_survives_the_round_trip() {
+        for days in 0..146_097 {
+            let (year, month, day) = civil_from_days(days);
+            assert_eq!(days_from_civil(year, month, day), days);
+        }
+    }
+
+    #[test]
+    fn a_fake_clock_moves_for_all_its_clones() {
+        let clock = Clock::fake(Timestamp(1_000));
+        let other = clock.clone();
+        clock.advance(Duration::from_secs(2));
+        assert_eq!(other.now(), Timestamp(3_000));
+        assert_eq!(other.now().unix_seconds(), 3);
+    }
+}

@@ -1,0 +1,319 @@
+//! Which addresses may be dialled. Pure: addresses in, a yes or a no out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), bits)
+}
+
+const fn v6(head: [u16; 4], bits: u8) -> Ipv6Net {
+    let [a, b, c, d] = head;
+    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0), bits)
+}
+
+/// IPv4 ranges that are not globally reachable: the IANA IPv4 special-purpose registry, multicast (RFC 5771), and one
+/// address of a cloud's metadata service that lies in public space.
+const SPECIAL_V4: [Ipv4Net; 16] = [
+    v4(0, 0, 0, 0, 8),        // this network
+    v4(10, 0, 0, 0, 8),       // private
+    v4(100, 64, 0, 0, 10),    // carrier NAT, also a cloud's metadata
+    v4(127, 0, 0, 0, 8),      // loopback
+    v4(168, 63, 129, 16, 32), // a cloud's metadata on a public address
+    v4(169, 254, 0, 0, 16),   // link-local, cloud metadata
+    v4(172, 16, 0, 0, 12),    // private
+    v4(192, 0, 0, 0, 24),     // protocol assignments
+    v4(192, 0, 2, 0, 24),     // documentation
+    v4(192, 88, 99, 0, 24),   // former 6to4 relays
+    v4(192, 168, 0, 0, 16),   // private
+    v4(198, 18, 0, 0, 15),    // benchmarking
+    v4(198, 51, 100, 0, 24),  // documentation
+    v4(203, 0, 113, 0, 24),   // documentation
+    v4(224, 0, 0, 0, 4),      // multicast
+    v4(240, 0, 0, 0, 4),      // reserved, broadcast
+];
+
+/// Exceptions inside [`SPECIAL_V4`] that the registry calls globally reachable.
+const GLOBAL_V4: [Ipv4Net; 2] = [v4(192, 0, 0, 9, 32), v4(192, 0, 0, 10, 32)];
+
+/// The only IPv6 space handed out for the public internet (RFC 4291 section 2.4 and IANA); everything outside is special.
+const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0], 3);
+
+/// IPv6 ranges inside global unicast that are not globally reachable: the IANA IPv6 special-purpose registry.
+const SPECIAL_V6: [Ipv6Net; 3] = [
+    v6([0x2001, 0, 0, 0], 23),     // protocol assignments, Teredo among them
+    v6([0x2001, 0xdb8, 0, 0], 32), // documentation
+    v6([0x3fff, 0, 0, 0], 20),     // documentation
+];
+
+/// Exceptions inside [`SPECIAL_V6`] that the registry calls globally reachable.
+const GLOBAL_V6: [Ipv6Net; 7] = [
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 1, 0, 0, 0, 0, 0, 1), 128),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 1, 0, 0, 0, 0, 0, 2), 128),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 1, 0, 0, 0, 0, 0, 3), 128),
+    v6([0x2001, 3, 0, 0], 32),
+    v6([0x2001, 4, 0x112, 0], 48),
+    v6([0x2001, 0x20, 0, 0], 28),
+    v6([0x2001, 0x30, 0, 0], 28),
+];
+
+/// NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is really reached.
+const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0, 0], 96);
+/// 6to4 (RFC 3056): bits 16 to 47 are the IPv4 address of the router that is really reached.
+const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0], 16);
+
+/// Whether an address is reachable by anyone on the internet. Forms that carry an IPv4 address (mapped, NAT64, 6to4) are
+/// judged by it; forms that no public host uses (IPv4-compatible, NAT64's local prefix, Teredo) are not global.
+pub fn is_global(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_global_v4(address),
+        IpAddr::V6(address) => is_global_v6(address),
+    }
+}
+
+fn is_global_v4(address: Ipv4Addr) -> bool {
+    let within = |nets: &[Ipv4Net]| nets.iter().any(|net| net.contains(&address));
+    !within(&SPECIAL_V4) || within(&GLOBAL_V4)
+}
+
+fn is_global_v6(address: Ipv6Addr) -> bool {
+    let within = |nets: &[Ipv6Net]| nets.iter().any(|net| net.contains(&address));
+    let [.., c, d] = address.octets();
+    let [_, _, e, f, g, h, ..] = address.octets();
+    if NAT64.contains(&address) {
+        let [.., a, b, _, _] = address.octets();
+        return is_global_v4(Ipv4Addr::new(a, b, c, d));
+    }
+    if SIX_TO_FOUR.contains(&address) {
+        return is_global_v4(Ipv4Addr::new(e, f, g, h));
+    }
+    GLOBAL_UNICAST.contains(&address) && (!within(&SPECIAL_V6) || within(&GLOBAL_V6))
+}
+
+/// Ranges that are open although they are not global (`allow_private`), for tests and intranets. Empty by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowList(Vec<IpNet>);
+
+impl AllowList {
+    /// A list of these ranges.
+    pub fn new(nets: impl IntoIterator<Item = IpNet>) -> Self {
+        Self(nets.into_iter().collect())
+    }
+
+    /// Reads ranges such as `127.0.0.1/32` or `fd00::/8`; a bare address is a range of one.
+    ///
+    /// # Errors
+    /// A sentence naming the first text that is neither.
+    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        texts
+            .into_iter()
+            .map(|text| {
+                let text = text.trim();
+                text.parse::<IpNet>()
+                    .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+                    .map_err(|_| {
+                        format!("`{text}` is not a range of addresses, write it as `10.0.0.0/8`")
+                    })
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Whether an address is in one of the ranges; an IPv4-mapped address counts as the IPv4 address it is.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|net| net.contains(&address))
+    }
+}
+
+/// Whether dialling `target` would reach a server of our own that listens on `listener`: the same socket, the unspecified
+/// address in place of it, or any address of this machine when the listener takes them all.
+pub fn reaches(listener: SocketAddr, target: SocketAddr) -> bool {
+    let (ours, theirs) = (listener.ip().to_canonical(), target.ip().to_canonical());
+    listener.port() == target.port()
+        && (ours == theirs
+            || theirs.is_unspecified()
+            || (ours.is_unspecified() && is_of_this_machine(theirs)))
+}
+
+/// An address is ours when a socket can be bound to it. Nothing is sent.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn special_ranges_are_refused() {
+        for text in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "10.255.255.255",
+            "100.64.0.1",
+            "100.100.100.200",
+            "100.127.255.255",
+            "127.0.0.1",
+            "127.255.255.254",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.1",
+            "192.0.0.8",
+            "192.0.0.170",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.0.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.7",
+            "203.0.113.9",
+            "224.0.0.1",
+            "239.255.255.255",
+            "240.0.0.1",
+            "255.255.255.255",
+        ] {
+            assert!(!is_global(address(text)), "{text}");
+        }
+        for text in [
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::8.8.8.8",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b::10.0.0.1",
+            "64:ff9b:1::1",
+            "64:ff9b:1::8.8.8.8",
+            "100::1",
+            "100:0:0:1::1",
+            "2001::1",
+            "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+            "2001:2::1",
+            "2001:10::1",
+            "2001:db8::1",
+            "2002:7f00:1::1",
+            "2002:a00:1::",
+            "2002:a9fe:a9fe::1",
+            "3fff::1",
+            "3fff:fff::1",
+            "4000::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fd12:3456::1",
+            "fe80::1",
+            "febf::1",
+            "fec0::1",
+            "ff02::1",
+            "ff0e::1",
+        ] {
+            assert!(!is_global(address(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn public_ranges_stay_open() {
+        for text in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "9.255.255.255",
+            "11.0.0.0",
+            "93.184.216.34",
+            "100.63.255.255",
+            "100.128.0.0",
+            "126.255.255.255",
+            "128.0.0.1",
+            "168.63.129.15",
+            "169.253.255.255",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.0.0.9",
+            "192.0.0.10",
+            "192.0.1.0",
+            "192.0.3.0",
+            "192.31.196.1",
+            "192.52.193.1",
+            "192.167.255.255",
+            "192.169.0.0",
+            "192.175.48.1",
+            "198.17.255.255",
+            "198.20.0.0",
+            "203.0.112.255",
+            "223.255.255.255",
+        ] {
+            assert!(is_global(address(text)), "{text}");
+        }
+        for text in [
+            "::ffff:8.8.8.8",
+            "64:ff9b::8.8.8.8",
+            "2001:1::1",
+            "2001:3::1",
+            "2001:4:112::1",
+            "2001:20::1",
+            "2001:30::1",
+            "2001:200::1",
+            "2001:4860:4860::8888",
+            "2002:808:808::1",
+            "2606:4700:4700::1111",
+            "2620:4f:8000::1",
+            "2a00:1450::1",
+            "3ffe::1",
+        ] {
+            assert!(is_global(address(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_allow_list_opens_its_ranges_only() {
+        let allow = AllowList::parse(["127.0.0.1/32", " fd00::/8", "10.1.2.3"]).expect("ranges");
+        for text in ["127.0.0.1", "::ffff:127.0.0.1", "fd12::1", "10.1.2.3"] {
+            assert!(allow.contains(address(text)), "{text}");
+        }
+        for text in ["127.0.0.2", "::1", "fe80::1", "10.1.2.4", "0.0.0.0"] {
+            assert!(!allow.contains(address(text)), "{text}");
+        }
+        assert!(AllowList::parse(["127.0.0.1/33"]).is_err());
+    }
+
+    #[test]
+    fn our_own_listeners_are_found_under_every_name() {
+        let reaches = |listener: &str, target: &str| {
+            reaches(
+                listener.parse().expect("a socket address"),
+                target.parse().expect("a socket address"),
+            )
+        };
+        for target in [
+            "127.0.0.1:3000",
+            "0.0.0.0:3000",
+            "[::]:3000",
+            "[::ffff:127.0.0.1]:3000",
+        ] {
+            assert!(reaches("127.0.0.1:3000", target), "{target}");
+        }
+        for target in [
+            "127.0.0.1:3000",
+            "127.9.9.9:3000",
+            "[::1]:3000",
+            "0.0.0.0:3000",
+        ] {
+            assert!(reaches("0.0.0.0:3000", target), "{target}");
+            assert!(reaches("[::]:3000", target), "{target}");
+        }
+        assert!(!reaches("127.0.0.1:3000", "127.0.0.1:3001"));
+        assert!(!reaches("127.0.0.1:3000", "127.0.0.2:3000"));
+        assert!(!reaches("0.0.0.0:3000", "8.8.8.8:3000"));
+    }
+}

@@ -1,0 +1,132 @@
+//! The HTTP clients behind the door. A client dials nothing but the addresses that were checked for the request at hand.
+
+use std::future::ready;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, ClientBuilder, Proxy, redirect};
+use tower::util::MapRequestLayer;
+
+use super::EgressError;
+
+/// Idle connections kept for one host: as many as pages of one host are fetched at once, twice over.
+const IDLE_PER_HOST_MAX: usize = 128;
+/// How long an idle connection is kept: less than the 60 to 75 seconds after which common servers close it.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(45);
+/// Header lines of one answer: browsers take far more than the 100 of an ordinary client, attackers send 10,000.
+const HEADERS_MAX: usize = 512;
+/// Bytes of one answer's header block over HTTP/2.
+const HEADER_BYTES_MAX: u32 = 256 * 1024;
+
+tokio::task_local! {
+    /// What the request that runs in this task may dial.
+    static DIAL: Arc<Dial>;
+}
+
+/// The addresses checked for one request, and whether a connection was opened for it.
+#[derive(Debug, Default)]
+pub(super) struct Dial {
+    names: Vec<(String, Vec<IpAddr>)>,
+    opened: AtomicBool,
+}
+
+impl Dial {
+    /// Lets these names be dialled at these addresses.
+    pub(super) fn new(names: Vec<(String, Vec<IpAddr>)>) -> Arc<Self> {
+        Arc::new(Self {
+            names,
+            opened: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether a connection was opened; if not, an idle one was used.
+    pub(super) fn opened(&self) -> bool {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Runs one request of `client`.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        client: &Client,
+        request: reqwest::Request,
+    ) -> Result<reqwest::Response, reqwest::Error> {
+        DIAL.scope(Arc::clone(self), client.execute(request)).await
+    }
+
+    fn addresses(&self, name: &str) -> Option<Vec<SocketAddr>> {
+        let (_, addresses) = self.names.iter().find(|(known, _)| known == name)?;
+        Some(
+            addresses
+                .iter()
+                .map(|address| (*address, 0).into())
+                .collect(),
+        )
+    }
+}
+
+/// Answers the client's own lookups from the checked addresses of the running request, and knows nothing else: there is no
+/// second lookup that could say something else than the first, and a request that went round the check cannot dial.
+struct CheckedOnly;
+
+impl Resolve for CheckedOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        // The client asks when it is first polled, in the task of the request, so the value is there.
+        let found = DIAL
+            .try_with(|dial| dial.addresses(name.as_str()))
+            .ok()
+            .flatten();
+        Box::pin(ready(match found {
+            Some(addresses) => Ok(Box::new(addresses.into_iter()) as Addrs),
+            None => Err("the host was not checked".into()),
+        }))
+    }
+}
+
+/// A client that dials directly, or through `proxy`.
+///
+/// # Errors
+/// [`EgressError::SetUp`] when the proxy's address is none, or TLS cannot be set up.
+pub(super) fn client(
+    connect_time_max: Duration,
+    proxy: Option<&url::Url>,
+) -> Result<Client, EgressError> {
+    // Someone else may have installed one; both are as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let build = || -> Result<ClientBuilder, reqwest::Error> {
+        let builder = settings(connect_time_max);
+        Ok(match proxy {
+            Some(proxy) => builder.proxy(Proxy::all(proxy.as_str())?),
+            None => builder,
+        })
+    };
+    let set_up = |error: reqwest::Error| EgressError::SetUp(error.without_url().to_string());
+    build().map_err(set_up)?.build().or_else(|error| {
+        tracing::warn!(%error, "no certificates were found on this machine, so no secure site can be reached");
+        let no_certificates = std::iter::empty();
+        let builder = build().map_err(set_up)?.tls_certs_only(no_certificates);
+        builder.build().map_err(set_up)
+    })
+}
+
+fn settings(connect_time_max: Duration) -> ClientBuilder {
+    Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .dns_resolver(CheckedOnly)
+        .connect_timeout(connect_time_max)
+        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+        .pool_idle_timeout(IDLE_TIME_MAX)
+        .http1_max_headers(HEADERS_MAX)
+        .http1_ignore_invalid_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http2_max_header_list_size(HEADER_BYTES_MAX)
+        .connector_layer(MapRequestLayer::new(|destination| {
+            let _ = DIAL.try_with(|dial| dial.opened.store(true, Ordering::Relaxed));
+            destination
+        }))
+}

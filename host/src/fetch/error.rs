@@ -1,0 +1,81 @@
+//! Why a page could not be fetched.
+
+use std::time::Duration;
+
+use super::REDIRECTS_MAX;
+use super::decode::CodingError;
+use crate::egress::{EgressError, Trouble};
+use crate::model::PageFailure;
+use crate::model::failure::status;
+
+/// Why a page could not be fetched. The text is for the caller.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// Refused at the door, or broken behind it.
+    #[error(transparent)]
+    Egress(#[from] EgressError),
+    /// The page as a whole took longer than its deadline.
+    #[error("the page took longer than {} seconds", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// More redirects than [`REDIRECTS_MAX`].
+    #[error("the page redirects more than {REDIRECTS_MAX} times")]
+    TooManyRedirects,
+    /// A redirect that leads to no address.
+    #[error("the page redirects to `{0}`, which is not an address")]
+    BadRedirect(String),
+    /// The body is larger than allowed, before it is decoded.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(u64),
+    /// The body cannot be decoded.
+    #[error(transparent)]
+    Coding(#[from] CodingError),
+    /// A value of the request cannot be sent in a header.
+    #[error("the value for header `{0}` has a line break or another control character")]
+    Unsendable(&'static str),
+}
+
+impl FetchError {
+    /// The failure of the page, with the synthetic status that tells its kind.
+    pub fn failure(&self) -> PageFailure {
+        PageFailure::new(self.status(), self.to_string())
+    }
+
+    /// Whether another route (another proxy, a browser, a provider) may have more luck.
+    pub fn retryable(&self) -> bool {
+        match self {
+            Self::Egress(EgressError::Broken { .. } | EgressError::ResolveTimedOut(_)) => true,
+            Self::Egress(_) => false,
+            Self::TimedOut(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Unsendable(_) => false,
+        }
+    }
+
+    fn status(&self) -> u16 {
+        match self {
+            Self::Egress(error) => egress_status(error),
+            Self::TimedOut(_) => status::TIMED_OUT,
+            Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
+            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Coding(_) => status::ABORTED,
+            Self::Unsendable(_) => status::UNKNOWN,
+        }
+    }
+}
+
+fn egress_status(error: &EgressError) -> u16 {
+    match error {
+        EgressError::NotResolved(_) | EgressError::ResolveTimedOut(_) => status::NAME_NOT_RESOLVED,
+        EgressError::Scheme(_)
+        | EgressError::NoHost
+        | EgressError::NotPublic(_)
+        | EgressError::OwnListener(_)
+        | EgressError::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
+        EgressError::SetUp(_) => status::UNKNOWN,
+        EgressError::Broken { trouble, .. } => match trouble {
+            Trouble::Refused => status::CONNECTION_REFUSED,
+            Trouble::Closed => status::ABORTED,
+            Trouble::Reset => status::RESET,
+            Trouble::TimedOut => status::TIMED_OUT,
+            Trouble::Unreachable | Trouble::Tls | Trouble::Proxy => status::UNREACHABLE_OR_REFUSED,
+        },
+    }
+}

@@ -1,0 +1,216 @@
+//! Plain HTTP: one page with its redirects, cookies and content codings, within its caps and its deadline. Everything leaves
+//! through `egress`, and only with a permit of `politeness`.
+
+mod cookies;
+mod decode;
+mod error;
+mod hop;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Method};
+use rustix::time::{ClockId, clock_gettime};
+use url::Url;
+
+pub use cookies::CookieJar;
+pub use decode::{CODINGS_MAX, CodingError};
+pub use error::FetchError;
+
+use crate::egress::{Egress, PoolUse, Reply};
+use crate::model::FetchedPage;
+use crate::plan::FetchPlan;
+use crate::politeness::Permit;
+use decode::Decoder;
+use hop::Hop;
+
+/// Redirects of one page. Browsers stop at 20, real sites need 3.
+pub const REDIRECTS_MAX: usize = 10;
+/// Bytes of one body as it comes over the wire, unless the configuration says otherwise: three times the largest pages seen,
+/// and large enough for most documents and images.
+pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// Bytes of one body after decoding, unless the configuration says otherwise: with 64 pages in flight still 4 GiB at worst.
+pub const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of wire decoded at once, and bytes of body after which other tasks get their turn.
+const DECODE_STEP_BYTES: usize = 4 * 1024;
+const DECODE_TURN_BYTES: usize = 1024 * 1024;
+
+/// Settings of the room.
+#[derive(Clone, Debug)]
+pub struct FetchConfig {
+    /// Our own `User-Agent`.
+    pub user_agent: String,
+    /// Bytes of one body as it comes over the wire.
+    pub wire_bytes_max: u64,
+    /// Bytes of one body after decoding.
+    pub body_bytes_max: usize,
+}
+
+impl Default for FetchConfig {
+    fn default() -> Self {
+        Self {
+            user_agent: concat!("Trawl/", env!("CARGO_PKG_VERSION")).to_owned(),
+            wire_bytes_max: WIRE_BYTES_MAX,
+            body_bytes_max: BODY_BYTES_MAX,
+        }
+    }
+}
+
+/// Fetches pages. One for the whole server.
+#[derive(Clone)]
+pub struct Fetcher {
+    egress: Arc<Egress>,
+    config: Arc<FetchConfig>,
+}
+
+/// A page and what fetching it took.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The page. A 4xx or 5xx answer is a page too.
+    pub page: FetchedPage,
+    /// Body bytes of the final answer as they came over the wire.
+    pub wire_bytes: u64,
+    /// CPU time of undoing content codings; part of a page's compute.
+    pub decode_time: Duration,
+    /// The pool of proxies that carried the page, with its price; `None` when it was dialled directly.
+    pub pool: Option<PoolUse>,
+    /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+}
+
+/// The body of the final answer.
+struct Received {
+    body: Bytes,
+    wire_bytes: u64,
+    decode_time: Duration,
+}
+
+impl Fetcher {
+    /// A fetcher that goes out through this door.
+    pub fn new(egress: Arc<Egress>, config: FetchConfig) -> Self {
+        Self {
+            egress,
+            config: Arc::new(config),
+        }
+    }
+
+    /// Fetches one page with GET, following its redirects. `plan.timeout` bounds all of it. The jar is the run's.
+    ///
+    /// # Errors
+    /// [`FetchError`]; its [`failure`](FetchError::failure) is what the page becomes.
+    pub async fn fetch(
+        &self,
+        _permit: &Permit,
+        url: &Url,
+        plan: &FetchPlan,
+        cookies: &CookieJar,
+    ) -> Result<Fetched, FetchError> {
+        let page = self.follow(url, plan, cookies);
+        match tokio::time::timeout(plan.timeout, page).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(FetchError::TimedOut(plan.timeout)),
+        }
+    }
+
+    async fn follow(
+        &self,
+        url: &Url,
+        plan: &FetchPlan,
+        jar: &CookieJar,
+    ) -> Result<Fetched, FetchError> {
+        let route = self
+            .egress
+            .route(plan.pool.name(), plan.country_code.as_deref());
+        let mut hop = Hop::first(url);
+        let mut cookies = Vec::new();
+        loop {
+            let headers = hop.headers(plan, &self.config.user_agent, jar.matching(&hop.url))?;
+            let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
+            *request.headers_mut() = headers;
+            let reply = self.egress.send(request, &route).await?;
+            cookies.extend(jar.store(reply.headers(), &hop.url));
+            if let Some(next) = hop::redirect(reply.status(), reply.headers(), &hop.url)? {
+                if hop.redirects == REDIRECTS_MAX {
+                    return Err(FetchError::TooManyRedirects);
+                }
+                hop = hop.follow(next);
+                continue;
+            }
+            let (status, headers) = (reply.status().as_u16(), listed(reply.headers()));
+            let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
+            let received = self.receive(reply).await?;
+            return Ok(Fetched {
+                page: FetchedPage {
+                    requested_url: hop::without_userinfo(url.clone()),
+                    final_url: hop.url,
+                    status,
+                    headers,
+                    cookies: last_of_each_name(cookies),
+                    body: received.body,
+                    content_type: content_type.unwrap_or_default(),
+                },
+                wire_bytes: received.wire_bytes,
+                decode_time: received.decode_time,
+                pool: route.pool,
+                ignored: route.ignored,
+            });
+        }
+    }
+
+    /// Takes the body in, within both caps.
+    async fn receive(&self, mut reply: Reply) -> Result<Received, FetchError> {
+        let mut decoder = Decoder::new(reply.headers(), self.config.body_bytes_max)?;
+        let mut decode_time = Duration::ZERO;
+        let mut turn_ends_at = DECODE_TURN_BYTES;
+        while let Some(chunk) = reply.chunk().await? {
+            if reply.body_bytes() > self.config.wire_bytes_max {
+                return Err(FetchError::TooLarge(self.config.wire_bytes_max));
+            }
+            if decoder.is_identity() {
+                decoder.push(&chunk)?;
+                continue;
+            }
+            for piece in chunk.chunks(DECODE_STEP_BYTES) {
+                let before = cpu_time();
+                let decoded = decoder.push(piece);
+                decode_time += cpu_time().saturating_sub(before);
+                decoded?;
+                if decoder.decoded_bytes() >= turn_ends_at {
+                    turn_ends_at = decoder.decoded_bytes() + DECODE_TURN_BYTES;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        Ok(Received {
+            body: decoder.finish()?.into(),
+            wire_bytes: reply.body_bytes(),
+            decode_time,
+        })
+    }
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
+    let pairs = headers.iter();
+    pairs
+        .map(|(name, value)| (name.as_str().to_owned(), hop::text(value)))
+        .collect()
+}
+
+fn last_of_each_name(cookies: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut last: Vec<(String, String)> = Vec::new();
+    for (name, value) in cookies {
+        match last.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = value,
+            None => last.push((name, value)),
+        }
+    }
+    last
+}

@@ -1,0 +1,73 @@
+//! Accounts and keys as they are stored.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::model::Nanodollars;
+
+/// Identifier of an account: `acc_` and letters and digits. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(Arc<str>);
+
+impl AccountId {
+    /// What every identifier begins with. No name may.
+    pub const PREFIX: &'static str = "acc_";
+
+    /// Takes an identifier as it was given out before.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for AccountId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An account with its materialised sums.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRecord {
+    /// Its identifier.
+    pub id: AccountId,
+    /// Its name, unique.
+    pub name: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Sum of the amounts of its entries.
+    pub balance: Nanodollars,
+    /// Sum of what its entries have set aside: what its open reserves hold.
+    pub held: Nanodollars,
+}
+
+/// An API key. The key itself is not kept anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// Its first characters, unique: names the key in lists.
+    pub prefix: String,
+    /// Account that it opens.
+    pub account: AccountId,
+    /// BLAKE3 hash of the key.
+    pub hash: [u8; 32],
+    /// When it was made.
+    pub created: Timestamp,
+}

@@ -1,0 +1,293 @@
+//! What every back end must do: functions on any [`Store`], and the list of back ends they run on.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::model::{Charge, Nanodollars};
+
+fn account(n: u8) -> AccountRecord {
+    AccountRecord {
+        id: AccountId::new(format!("acc_{n}")),
+        name: format!("name {n}"),
+        created: Timestamp(1),
+        balance: Nanodollars::ZERO,
+        held: Nanodollars::ZERO,
+    }
+}
+
+fn key(account: u8, n: u8) -> KeyRecord {
+    KeyRecord {
+        prefix: format!("tr_{n}"),
+        account: AccountId::new(format!("acc_{account}")),
+        hash: [n; 32],
+        created: Timestamp(2),
+    }
+}
+
+fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
+    Entry {
+        id: id.to_owned(),
+        account: AccountId::new("acc_1"),
+        kind,
+        amount: Nanodollars(amount),
+        held: Nanodollars(held),
+        hold: id.get(2..).unwrap_or_default().to_owned(),
+        run: "run".into(),
+        url: "https://example.com/".into(),
+        charge: Charge {
+            bytes_transferred: Nanodollars(-amount.min(0)),
+            ..Charge::default()
+        },
+        reason: "why".to_owned(),
+        at: Timestamp(10),
+    }
+}
+
+fn paid_in(amount: i64) -> Entry {
+    entry("t:1", EntryKind::TopUp, amount, 0)
+}
+
+fn everything() -> Window {
+    Window {
+        from: Timestamp::MIN,
+        to: Timestamp::MAX,
+        after: 0,
+        limit: 1000,
+    }
+}
+
+async fn with_account(store: &dyn Store, amount: i64) {
+    let created = store
+        .create_account(&account(1), &key(1, 1), &[paid_in(amount)])
+        .await;
+    created.expect("a new account");
+}
+
+async fn sums(store: &dyn Store) -> (i64, i64) {
+    let statement = store
+        .statement(&account(1).id, everything())
+        .await
+        .expect("a statement");
+    let audit = store.audit().await.expect("an audit");
+    assert_eq!(audit.disagreements, []);
+    (statement.balance.0, statement.held.0)
+}
+
+async fn an_account_is_made_whole_or_not_at_all(store: &dyn Store) {
+    with_account(store, 100).await;
+    let same_name = AccountRecord {
+        id: AccountId::new("acc_2"),
+        ..account(1)
+    };
+    let taken = store.create_account(&same_name, &key(2, 2), &[]).await;
+    assert!(matches!(taken, Err(StoreError::Taken { .. })));
+    let same_key = store.create_account(&account(2), &key(2, 1), &[]).await;
+    assert!(matches!(same_key, Err(StoreError::Taken { .. })));
+    let same_entry = store
+        .create_account(&account(2), &key(2, 2), &[paid_in(5)])
+        .await;
+    assert!(same_entry.is_err());
+    let accounts = store.accounts().await.expect("accounts");
+    assert_eq!(accounts.len(), 1);
+    assert_eq!(accounts[0].balance, Nanodollars(100));
+    assert_eq!(store.keys().await.expect("keys"), [key(1, 1)]);
+}
+
+async fn a_revoked_key_is_gone(store: &dyn Store) {
+    with_account(store, 0).await;
+    store.create_key(&key(1, 2)).await.expect("a second key");
+    assert!(store.create_key(&key(1, 2)).await.is_err());
+    let id = account(1).id;
+    let stranger = store
+        .revoke_key(&AccountId::new("acc_9"), "tr_2", Timestamp(3))
+        .await;
+    assert!(!stranger.expect("no such key"));
+    assert!(
+        store
+            .revoke_key(&id, "tr_2", Timestamp(3))
+            .await
+            .expect("revoked")
+    );
+    assert!(
+        !store
+            .revoke_key(&id, "tr_2", Timestamp(4))
+            .await
+            .expect("gone")
+    );
+    assert_eq!(store.keys().await.expect("keys"), [key(1, 1)]);
+}
+
+async fn the_same_entry_twice_counts_once(store: &dyn Store) {
+    with_account(store, 100).await;
+    let group = [
+        entry("r:1", EntryKind::Reserve, 0, 50),
+        entry("s:1", EntryKind::Post, -30, -50),
+    ];
+    let first = store.post_group(&group).await.expect("written");
+    assert_eq!(first, [Written::New, Written::New]);
+    assert_eq!(sums(store).await, (70, 0));
+    let mixed = [group[1].clone(), entry("r:2", EntryKind::Reserve, 0, 10)];
+    let again = store.post_group(&mixed).await.expect("written");
+    assert_eq!(again, [Written::AlreadyThere, Written::New]);
+    let void = [entry("s:1", EntryKind::Void, 0, -50)];
+    let void = store.post_group(&void).await.expect("written");
+    assert_eq!(void, [Written::AlreadyThere], "a hold ends once");
+    assert_eq!(sums(store).await, (70, 10));
+}
+
+async fn an_entry_that_overdraws_is_refused_alone(store: &dyn Store) {
+    with_account(store, 100).await;
+    let stranger = Entry {
+        account: AccountId::new("acc_9"),
+        ..entry("r:9", EntryKind::Reserve, 0, 1)
+    };
+    let group = [
+        entry("r:1", EntryKind::Reserve, 0, 60),
+        entry("r:2", EntryKind::Reserve, 0, 60),
+        stranger,
+        entry("s:3", EntryKind::Post, -101, 0),
+        entry("s:1", EntryKind::Post, -60, -60),
+    ];
+    let written = store.post_group(&group).await.expect("written");
+    let is_new: Vec<bool> = written.iter().map(|one| *one == Written::New).collect();
+    assert_eq!(is_new, [true, false, false, false, true]);
+    assert!(matches!(written[1], Written::Refused { .. }));
+    assert_eq!(sums(store).await, (40, 0));
+}
+
+async fn open_reserves_are_found_wherever_they_are(store: &dyn Store) {
+    with_account(store, 1_000_000).await;
+    assert_eq!(store.open_reserves().await.expect("none"), []);
+    let old = [entry("r:old", EntryKind::Reserve, 0, 7)];
+    store.post_group(&old).await.expect("written");
+    let settled: Vec<Entry> = (0..12_000)
+        .flat_map(|n| {
+            let reserve = entry(&format!("r:{n}"), EntryKind::Reserve, 0, 5);
+            [reserve, entry(&format!("s:{n}"), EntryKind::Void, 0, -5)]
+        })
+        .collect();
+    store.post_group(&settled).await.expect("written");
+    let new = [entry("r:new", EntryKind::Reserve, 0, 9)];
+    store.post_group(&new).await.expect("written");
+    let open = store.open_reserves().await.expect("two");
+    let found: Vec<_> = open
+        .iter()
+        .map(|one| (one.hold.as_str(), one.held.0))
+        .collect();
+    assert_eq!(found, [("new", 9), ("old", 7)]);
+}
+
+async fn a_statement_has_pages_and_a_window(store: &dyn Store) {
+    with_account(store, 1000).await;
+    let posts: Vec<Entry> = (0..10)
+        .map(|n| Entry {
+            at: Timestamp(100 + n),
+            ..entry(&format!("s:{n}"), EntryKind::Post, -n, 0)
+        })
+        .collect();
+    store.post_group(&posts).await.expect("written");
+    let window = Window {
+        from: Timestamp(102),
+        to: Timestamp(108),
+        after: 0,
+        limit: 4,
+    };
+    let id = account(1).id;
+    let first = store.statement(&id, window).await.expect("a page");
+    assert_eq!(first.entries.len(), 4);
+    let post = KindSum {
+        kind: EntryKind::Post,
+        n_entries: 6,
+        amount: Nanodollars(-27),
+    };
+    assert_eq!(first.sums, [post]);
+    let after = first.entries[3].seq;
+    let window = Window { after, ..window };
+    let second = store.statement(&id, window).await.expect("a page");
+    let whole: Vec<Entry> = first
+        .entries
+        .into_iter()
+        .chain(second.entries)
+        .map(|one| one.entry)
+        .collect();
+    assert_eq!(
+        whole,
+        posts[2..8],
+        "every field comes back as it was written"
+    );
+    let found = store
+        .entry("s:3")
+        .await
+        .expect("an entry")
+        .expect("it is there");
+    assert_eq!(found.entry, posts[3]);
+    assert_eq!(store.entry("s:99").await.expect("no entry"), None);
+}
+
+async fn answers_are_kept_for_their_time(store: &dyn Store) {
+    with_account(store, 0).await;
+    let key = |key: &str| AnswerKey {
+        account: account(1).id,
+        key: key.to_owned(),
+    };
+    let kept = |at: i64| KeptAnswer {
+        body_hash: [7; 32],
+        answer: Some(Answer {
+            status: 200,
+            content_type: "application/json".to_owned(),
+            body: vec![0, 255, 10].into(),
+        }),
+        at: Timestamp(at),
+    };
+    let keep = |name: &'static str, answer: KeptAnswer, expired: i64| async move {
+        let done = store
+            .keep_answer(&key(name), &answer, Timestamp(expired))
+            .await;
+        done.expect("kept");
+    };
+    let found = |name: &'static str, since: i64| async move {
+        let answer = store.answer(&key(name), Timestamp(since)).await;
+        answer.expect("the store works")
+    };
+    keep("a", kept(100), 0).await;
+    assert_eq!(found("a", 100).await, Some(kept(100)));
+    assert_eq!(found("a", 101).await, None);
+    assert_eq!(found("b", 0).await, None);
+    let too_large = KeptAnswer {
+        answer: None,
+        ..kept(200)
+    };
+    keep("a", too_large.clone(), 0).await;
+    assert_eq!(found("a", 0).await, Some(too_large));
+    keep("b", kept(300), 250).await;
+    assert_eq!(found("a", 0).await, None, "it was forgotten");
+}
+
+/// Runs each function on a fresh store of each back end.
+macro_rules! conformance {
+    ($($case:ident,)*) => {
+        mod sqlite_store {
+            $(#[tokio::test]
+            async fn $case() {
+                let directory = tempfile::tempdir().expect("a temporary directory");
+                let data = DataDir::create(directory.path()).expect("a data directory");
+                let store = sqlite::SqliteStore::open(data).await.expect("a store");
+                let store: Arc<dyn Store> = Arc::new(store);
+                super::$case(store.as_ref()).await;
+                store.close().await;
+            })*
+
+            use super::*;
+        }
+    };
+}
+
+conformance! {
+    an_account_is_made_whole_or_not_at_all,
+    a_revoked_key_is_gone,
+    the_same_entry_twice_counts_once,
+    an_entry_that_overdraws_is_refused_alone,
+    open_reserves_are_found_wherever_they_are,
+    a_statement_has_pages_and_a_window,
+    answers_are_kept_for_their_time,
+}

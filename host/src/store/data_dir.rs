@@ -1,0 +1,195 @@
+//! The data directory: private to its owner, used by one process at a time.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+const LOCK_FILE: &str = "trawl.lock";
+const DATABASE_FILE: &str = "trawl.db";
+const SOCKET_FILE: &str = "control.sock";
+const PRIVATE_DIRECTORY: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+
+/// A data directory that belongs to this process until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    // The lock goes with the open file.
+    _lock: File,
+}
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// It is not there, and this call does not make one.
+    #[error(
+        "there is no data directory `{path}`: `trawl serve` and `trawl account create` make one, `--data` names another"
+    )]
+    Missing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another process uses it.
+    #[error(
+        "the data directory `{path}` is in use by {holder}: stop it first, or name another directory with `--data`"
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who uses it: `process 123`.
+        holder: String,
+    },
+    /// The file system refused.
+    #[error("the data directory `{path}` cannot be used: failed to {doing}")]
+    Io {
+        /// The directory or the file in it.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl DataDir {
+    /// Makes the directory if it is missing and takes it for this process.
+    ///
+    /// # Errors
+    /// [`DataDirError::InUse`] when another process has it, [`DataDirError::Io`] when the file system refuses.
+    pub fn create(path: &Path) -> Result<Self, DataDirError> {
+        let is_new = !path.exists();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE_DIRECTORY)
+            .create(path)
+            .map_err(io_error(path, "create it"))?;
+        if is_new {
+            // The mode above is cut by the umask only, but a directory of ours is never wider or narrower than this.
+            std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY))
+                .map_err(io_error(path, "make it private"))?;
+        }
+        Self::open(path)
+    }
+
+    /// Takes an existing directory for this process.
+    ///
+    /// # Errors
+    /// As [`DataDir::create`], and [`DataDirError::Missing`].
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        if !path.is_dir() {
+            let path = path.to_path_buf();
+            return Err(DataDirError::Missing { path });
+        }
+        let lock = locked(path)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            _lock: lock,
+        })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the control socket of a directory is.
+    pub fn socket_path(path: &Path) -> PathBuf {
+        path.join(SOCKET_FILE)
+    }
+
+    /// The database file, made private before anything is in it. SQLite gives its other files the same mode.
+    pub(super) fn database(&self) -> Result<PathBuf, DataDirError> {
+        let path = self.path.join(DATABASE_FILE);
+        private_file(&path)?;
+        Ok(path)
+    }
+}
+
+fn locked(directory: &Path) -> Result<File, DataDirError> {
+    let path = directory.join(LOCK_FILE);
+    let mut file = private_file(&path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(Errno::WOULDBLOCK) => {
+            let mut process = String::new();
+            let holder = match file.read_to_string(&mut process) {
+                Ok(_) if !process.trim().is_empty() => format!("process {}", process.trim()),
+                _ => "another process".to_owned(),
+            };
+            let path = directory.to_path_buf();
+            return Err(DataDirError::InUse { path, holder });
+        }
+        Err(error) => return Err(io_error(&path, "lock it")(error.into())),
+    }
+    // The number is a help for people; what counts is the lock.
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(io_error(&path, "write to it"))?;
+    Ok(file)
+}
+
+fn private_file(path: &Path) -> Result<File, DataDirError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(PRIVATE_FILE)
+        .open(path)
+        .map_err(io_error(path, "open it"))
+}
+
+fn io_error(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> DataDirError {
+    let path = path.to_path_buf();
+    move |source| DataDirError::Io {
+        path,
+        doing,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        let metadata = std::fs::metadata(path).expect("the path exists");
+        metadata.permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_new_directory_and_its_files_are_private() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let path = parent.path().join("a/data");
+        let data = DataDir::create(&path).expect("a new directory");
+        let database = data.database().expect("a database file");
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&database), 0o600);
+        assert_eq!(mode(&path.join(LOCK_FILE)), 0o600);
+    }
+
+    #[test]
+    fn a_directory_is_used_by_one_at_a_time() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let first = DataDir::create(parent.path()).expect("the first");
+        let refusal = DataDir::create(parent.path()).expect_err("the second is refused");
+        let text = refusal.to_string();
+        assert!(text.contains("is in use by process"), "{text}");
+        assert!(text.contains(&std::process::id().to_string()), "{text}");
+        drop(first);
+        DataDir::open(parent.path()).expect("free again");
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let refusal = DataDir::open(&parent.path().join("none")).expect_err("not there");
+        assert!(matches!(refusal, DataDirError::Missing { .. }));
+    }
+}

@@ -1,0 +1,116 @@
+//! Accounts and keys.
+
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+
+use super::{bytes_column, column, failed_to, ledger};
+use crate::clock::Timestamp;
+use crate::model::Nanodollars;
+use crate::store::{AccountId, AccountRecord, Entry, KeyRecord, StoreError, Written};
+
+pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, StoreError> {
+    let rows = sqlx::query("SELECT id, name, created, balance, held FROM accounts")
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("read the accounts"))?;
+    rows.iter().map(account).collect()
+}
+
+pub(super) async fn keys(readers: &SqlitePool) -> Result<Vec<KeyRecord>, StoreError> {
+    let rows = sqlx::query("SELECT prefix, account, hash, created FROM keys WHERE revoked IS NULL")
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("read the keys"))?;
+    rows.iter().map(key).collect()
+}
+
+pub(super) async fn create(
+    connection: &mut SqliteConnection,
+    account: &AccountRecord,
+    key: &KeyRecord,
+    opening: &[Entry],
+) -> Result<(), StoreError> {
+    let failed = failed_to("add an account");
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    // The sums begin at zero; the opening entries move them.
+    sqlx::query("INSERT INTO accounts (id, name, created) VALUES (?, ?, ?)")
+        .bind(account.id.as_str())
+        .bind(account.name.as_str())
+        .bind(account.created.0)
+        .execute(&mut *transaction)
+        .await
+        .map_err(taken_or("an account of this name", &failed))?;
+    insert_key(&mut transaction, key).await?;
+    for entry in opening {
+        match ledger::insert_one(&mut transaction, entry).await? {
+            Written::New => {}
+            _ => return Err(StoreError::Taken { what: "an entry" }),
+        }
+    }
+    transaction.commit().await.map_err(&failed)
+}
+
+pub(super) async fn insert_key(
+    connection: &mut SqliteConnection,
+    key: &KeyRecord,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO keys (prefix, account, hash, created) VALUES (?, ?, ?, ?)")
+        .bind(key.prefix.as_str())
+        .bind(key.account.as_str())
+        .bind(&key.hash[..])
+        .bind(key.created.0)
+        .execute(connection)
+        .await
+        .map_err(taken_or("this key", &failed_to("add a key")))?;
+    Ok(())
+}
+
+pub(super) async fn revoke_key(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    prefix: &str,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE keys SET revoked = ? WHERE account = ? AND prefix = ? AND revoked IS NULL",
+    )
+    .bind(at.0)
+    .bind(account.as_str())
+    .bind(prefix)
+    .execute(connection)
+    .await
+    .map_err(failed_to("revoke a key"))?;
+    Ok(done.rows_affected() > 0)
+}
+
+fn taken_or(
+    what: &'static str,
+    failed: &impl Fn(sqlx::Error) -> StoreError,
+) -> impl FnOnce(sqlx::Error) -> StoreError {
+    move |error| match error.as_database_error() {
+        Some(database) if database.is_unique_violation() => StoreError::Taken { what },
+        _ => failed(error),
+    }
+}
+
+fn account(row: &SqliteRow) -> Result<AccountRecord, StoreError> {
+    Ok(AccountRecord {
+        id: AccountId::new(column::<&str>(row, "id")?),
+        name: column(row, "name")?,
+        created: Timestamp(column(row, "created")?),
+        balance: Nanodollars(column(row, "balance")?),
+        held: Nanodollars(column(row, "held")?),
+    })
+}
+
+fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
+    Ok(KeyRecord {
+        prefix: column(row, "prefix")?,
+        account: AccountId::new(column::<&str>(row, "account")?),
+        hash: bytes_column(row, "hash")?,
+        created: Timestamp(column(row, "created")?),
+    })
+}

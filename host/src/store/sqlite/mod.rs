@@ -1,0 +1,227 @@
+//! The store in one SQLite file. One connection writes, a few others read; nobody waits for readers.
+
+mod accounts;
+mod answers;
+mod ledger;
+mod schema;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteRow, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, Row};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::{
+    AccountId, AccountRecord, AnswerKey, Audit, DataDir, Entry, KeptAnswer, KeyRecord, OpenReserve,
+    Posted, StatementPage, Store, StoreError, StoreFuture, Window, Written,
+};
+use crate::clock::Timestamp;
+
+/// Connections that read. Statements are rare; two keep one long statement from holding up the next.
+const READERS_MAX: u32 = 2;
+/// Pages in the write-ahead log before they move into the database file: 16 MiB, so that the move is rare.
+const CHECKPOINT_PAGES: &str = "4096";
+/// How long to wait for another connection's lock. Only readers of our own process can hold one.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The store in `trawl.db` of a data directory.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Mutex<Option<SqliteConnection>>,
+    readers: SqlitePool,
+    // Released last.
+    _data: DataDir,
+}
+
+impl SqliteStore {
+    /// Opens the database of a data directory, makes it if it is missing, brings an older one up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::SchemaTooNew`] or [`StoreError::NotOurs`] for a file that this program must not touch,
+    /// [`StoreError::Database`] when SQLite fails.
+    pub async fn open(data: DataDir) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(data.database()?)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_TIMEOUT)
+            .disable_statement_logging();
+        let mut bare = options
+            .connect()
+            .await
+            .map_err(failed_to("open the database"))?;
+        schema::check(&mut bare).await?;
+        bare.close().await.map_err(failed_to("open the database"))?;
+
+        let mut writer = options
+            .clone()
+            .journal_mode(SqliteJournalMode::Wal)
+            // A commit has reached the disk when it returns: a charge is durable before its page is delivered.
+            .synchronous(SqliteSynchronous::Full)
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+            .connect()
+            .await
+            .map_err(failed_to("open the database"))?;
+        schema::migrate(&mut writer).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS_MAX)
+            .connect_lazy_with(options.read_only(true));
+        Ok(Self {
+            writer: Mutex::new(Some(writer)),
+            readers,
+            _data: data,
+        })
+    }
+
+    async fn writer(&self) -> Result<Writer<'_>, StoreError> {
+        let guard = self.writer.lock().await;
+        if guard.is_none() {
+            return Err(failed_to("write")(sqlx::Error::PoolClosed));
+        }
+        Ok(Writer(guard))
+    }
+}
+
+/// The writing connection, which is there until the store is closed.
+struct Writer<'a>(MutexGuard<'a, Option<SqliteConnection>>);
+
+impl Writer<'_> {
+    fn connection(&mut self) -> &mut SqliteConnection {
+        self.0
+            .as_mut()
+            .expect("a writer is given out only while there is a connection")
+    }
+}
+
+impl Store for SqliteStore {
+    fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>> {
+        Box::pin(accounts::all(&self.readers))
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<KeyRecord>> {
+        Box::pin(accounts::keys(&self.readers))
+    }
+
+    fn create_account<'a>(
+        &'a self,
+        account: &'a AccountRecord,
+        key: &'a KeyRecord,
+        opening: &'a [Entry],
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            accounts::create(writer.connection(), account, key, opening).await
+        })
+    }
+
+    fn create_key<'a>(&'a self, key: &'a KeyRecord) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            accounts::insert_key(writer.connection(), key).await
+        })
+    }
+
+    fn revoke_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        at: Timestamp,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            accounts::revoke_key(writer.connection(), account, prefix, at).await
+        })
+    }
+
+    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            ledger::post_group(writer.connection(), entries).await
+        })
+    }
+
+    fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {
+        Box::pin(ledger::entry(&self.readers, id))
+    }
+
+    fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>> {
+        Box::pin(ledger::open_reserves(&self.readers))
+    }
+
+    fn statement<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: Window,
+    ) -> StoreFuture<'a, StatementPage> {
+        Box::pin(ledger::statement(&self.readers, account, window))
+    }
+
+    fn audit(&self) -> StoreFuture<'_, Audit> {
+        Box::pin(ledger::audit(&self.readers))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        since: Timestamp,
+    ) -> StoreFuture<'a, Option<KeptAnswer>> {
+        Box::pin(answers::find(&self.readers, key, since))
+    }
+
+    fn keep_answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        answer: &'a KeptAnswer,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            answers::keep(writer.connection(), key, answer, expired).await
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.readers.close().await;
+            if let Some(writer) = self.writer.lock().await.take()
+                && let Err(error) = writer.close().await
+            {
+                tracing::error!(error = %error, "the database did not close in order");
+            }
+        })
+    }
+}
+
+fn failed_to(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
+    move |source| StoreError::Database { doing, source }
+}
+
+/// SQLite's word for a broken rule, whichever rule it was; `None` for every other failure.
+fn broken_rule(error: &sqlx::Error) -> Option<String> {
+    const SQLITE_CONSTRAINT: u32 = 19;
+    let error = error.as_database_error()?;
+    let code: u32 = error.code()?.parse().ok()?;
+    // The low byte is the primary result code.
+    (code & 0xff == SQLITE_CONSTRAINT).then(|| error.message().to_owned())
+}
+
+fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, StoreError>
+where
+    T: sqlx::Decode<'r, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+{
+    row.try_get(name)
+        .map_err(|_| StoreError::Unreadable { what: name })
+}
+
+fn bytes_column<const N: usize>(
+    row: &SqliteRow,
+    name: &'static str,
+) -> Result<[u8; N], StoreError> {
+    let bytes: &[u8] = column(row, name)?;
+    bytes
+        .try_into()
+        .map_err(|_| StoreError::Unreadable { what: name })
+}

@@ -1,0 +1,214 @@
+//! The tables, version by version. A version that was released is never edited; a change is a new one at the end.
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Row};
+
+use super::failed_to;
+use crate::store::StoreError;
+
+/// Marks a file as ours: `trwl` in ASCII.
+const APPLICATION_ID: i64 = 0x7472_776c;
+
+/// What brings a database from version `n` to `n + 1`, in order.
+const MIGRATIONS: &[&str] = &[VERSION_1];
+
+/// Accounts, keys, ledger, answers.
+///
+/// The sums of an account move with each entry, by a trigger, so they cannot drift from the entries; the checks on them
+/// refuse an entry that would overdraw. Post and void of a hold have the same id, so a hold ends once.
+const VERSION_1: &str = "
+CREATE TABLE accounts (
+    id      TEXT PRIMARY KEY,
+    name    TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    balance INTEGER NOT NULL DEFAULT 0 CHECK (balance >= 0),
+    held    INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND balance)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE keys (
+    prefix  TEXT PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    hash    BLOB NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    revoked INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE entries (
+    seq     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    kind    TEXT NOT NULL CHECK (kind IN ('top_up', 'bonus', 'reserve', 'post', 'void')),
+    amount  INTEGER NOT NULL,
+    held    INTEGER NOT NULL,
+    hold    TEXT NOT NULL,
+    run     TEXT NOT NULL,
+    url     TEXT NOT NULL,
+    ai                INTEGER NOT NULL,
+    compute           INTEGER NOT NULL,
+    file              INTEGER NOT NULL,
+    bytes_transferred INTEGER NOT NULL,
+    transform         INTEGER NOT NULL,
+    vendor_billed     INTEGER NOT NULL,
+    reason  TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX entries_of_account ON entries (account);
+
+CREATE TRIGGER entries_move_sums AFTER INSERT ON entries BEGIN
+    UPDATE accounts SET balance = balance + NEW.amount, held = held + NEW.held WHERE id = NEW.account;
+END;
+
+CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TABLE answers (
+    account      TEXT NOT NULL REFERENCES accounts (id),
+    key          TEXT NOT NULL,
+    body_hash    BLOB NOT NULL,
+    status       INTEGER,
+    content_type TEXT,
+    body         BLOB,
+    at           INTEGER NOT NULL,
+    PRIMARY KEY (account, key)
+) STRICT;
+
+CREATE INDEX answers_by_age ON answers (at);
+";
+
+/// Refuses a file that a newer program or another program wrote, before anything in it is touched.
+pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let found = version(connection).await?;
+    let is_empty = number(connection, "SELECT COUNT(*) FROM sqlite_schema").await? == 0;
+    let application = number(connection, "PRAGMA application_id").await?;
+    if !is_empty && application != APPLICATION_ID {
+        return Err(StoreError::NotOurs);
+    }
+    if found > latest() {
+        let known = latest();
+        return Err(StoreError::SchemaTooNew { found, known });
+    }
+    Ok(())
+}
+
+/// Brings the tables up to date, all or nothing.
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let failed = failed_to("bring its tables up to date");
+    let found = version(connection).await?;
+    let missing = usize::try_from(found)
+        .ok()
+        .and_then(|from| MIGRATIONS.get(from..));
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    for migration in missing.unwrap_or_default() {
+        sqlx::raw_sql(*migration)
+            .execute(&mut *transaction)
+            .await
+            .map_err(&failed)?;
+    }
+    // A pragma takes no bound values; both numbers are ours.
+    let marks = format!(
+        "PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}",
+        latest()
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(marks))
+        .execute(&mut *transaction)
+        .await
+        .map_err(&failed)?;
+    transaction.commit().await.map_err(&failed)
+}
+
+fn latest() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+async fn version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    number(connection, "PRAGMA user_version").await
+}
+
+async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, StoreError> {
+    let row = sqlx::query(sql).fetch_one(connection).await;
+    row.and_then(|row| row.try_get(0)).map_err(|error| {
+        let is_no_database = error
+            .as_database_error()
+            .and_then(|error| error.code())
+            .is_some_and(|code| code == SQLITE_NOTADB);
+        if is_no_database {
+            StoreError::NotOurs
+        } else {
+            failed_to("read its version")(error)
+        }
+    })
+}
+
+const SQLITE_NOTADB: &str = "26";
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::store::DataDir;
+    use crate::store::sqlite::SqliteStore;
+
+    async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
+        SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
+    }
+
+    async fn execute(directory: &Path, sql: &'static str) -> Result<(), sqlx::Error> {
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(directory.join("trawl.db"))
+            .create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        sqlx::raw_sql(sql).execute(&mut connection).await?;
+        connection.close().await
+    }
+
+    #[tokio::test]
+    async fn a_newer_schema_is_refused_untouched() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        let newer = execute(directory.path(), "PRAGMA user_version = 99").await;
+        newer.expect("a database of the future");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert_eq!(
+            refusal.to_string(),
+            "the database has schema version 99, this program knows versions up to 1: use the newer program that wrote it"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_file_of_another_program_is_refused() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let other = execute(directory.path(), "CREATE TABLE bookmarks (url TEXT)").await;
+        other.expect("a database of another program");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert!(matches!(refusal, StoreError::NotOurs));
+
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let text = "this is no database at all, but it is long enough to be one".repeat(100);
+        std::fs::write(directory.path().join("trawl.db"), text).expect("a text file");
+        let refusal = open(directory.path()).await.expect_err("refused");
+        assert!(matches!(refusal, StoreError::NotOurs));
+    }
+
+    #[tokio::test]
+    async fn ledger_entries_are_final() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        let sql = "INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+        execute(directory.path(), sql).await.expect("an entry");
+        for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
+            let refusal = execute(directory.path(), sql).await.expect_err("final");
+            assert!(refusal.to_string().contains("ledger entries are final"));
+        }
+    }
+}

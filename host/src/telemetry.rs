@@ -1,0 +1,120 @@
+//! What the server tells of itself: logs and metrics.
+
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Level when nobody says otherwise.
+const LEVEL_DEFAULT: &str = "info";
+/// Upper bounds of the buckets of durations, in seconds.
+const SECONDS_BUCKETS: [f64; 12] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
+];
+/// How often samples are moved into their buckets when nobody asks for metrics: bounds what waits in memory.
+const UPKEEP_PERIOD: Duration = Duration::from_secs(5);
+
+static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// Why logs or metrics could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter does not parse.
+    #[error("the log filter `{filter}` does not parse: {reason}")]
+    Filter {
+        /// The filter.
+        filter: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something is set up already.
+    #[error("logs or metrics are set up already: {0}")]
+    Twice(String),
+}
+
+/// Sets up logs on standard error: for people on a terminal, otherwise a JSON object a line. `filter` is a level, or levels
+/// by target (`info,trawl::page=debug`).
+///
+/// # Errors
+/// [`TelemetryError`] when the filter does not parse, or when it is called twice.
+pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
+    let filter = filter.unwrap_or(LEVEL_DEFAULT);
+    let parsed = EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(parsed)
+        .with_writer(std::io::stderr);
+    let started = if std::io::stderr().is_terminal() {
+        logs.finish().try_init()
+    } else {
+        logs.json().flatten_event(true).finish().try_init()
+    };
+    started.map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+/// Sets up metrics. Run [`keep_up`] beside it.
+///
+/// # Errors
+/// [`TelemetryError::Twice`] when it is called twice.
+pub fn start_metrics() -> Result<(), TelemetryError> {
+    let twice =
+        |error: metrics_exporter_prometheus::BuildError| TelemetryError::Twice(error.to_string());
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)
+        .and_then(PrometheusBuilder::install_recorder)
+        .map_err(twice)?;
+    metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
+    metrics::describe_histogram!(
+        "trawl_request_seconds",
+        "Time until an answer began, by route"
+    );
+    METRICS
+        .set(handle)
+        .map_err(|_| TelemetryError::Twice("metrics".to_owned()))
+}
+
+/// Keeps what metrics take in memory bounded; runs until it is dropped.
+pub async fn keep_up() {
+    let mut period = tokio::time::interval(UPKEEP_PERIOD);
+    loop {
+        period.tick().await;
+        if let Some(handle) = METRICS.get() {
+            handle.run_upkeep();
+        }
+    }
+}
+
+/// All metrics in the text format of Prometheus; `None` before [`start_metrics`].
+pub fn metrics_text() -> Option<String> {
+    METRICS.get().map(PrometheusHandle::render)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_buckets() {
+        start_metrics().expect("the first time");
+        metrics::histogram!("trawl_test_seconds").record(0.2);
+        let text = metrics_text().expect("metrics");
+        assert!(
+            text.contains("trawl_test_seconds_bucket{le=\"0.25\"} 1"),
+            "{text}"
+        );
+        assert!(start_metrics().is_err());
+    }
+
+    #[test]
+    fn a_broken_filter_is_told() {
+        assert!(matches!(
+            start_logs(Some("trawl=loud")),
+            Err(TelemetryError::Filter { .. })
+        ));
+    }
+}
