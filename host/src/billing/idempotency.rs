@@ -67,7 +67,8 @@ impl Billing {
         };
         let first = match self.claim(key, body_hash) {
             Ok(first) => first,
-            Err(begun) => return Ok(begun),
+            Err(in_flight) if in_flight == body_hash => return Ok(Begun::InFlight),
+            Err(_) => return Ok(Begun::Mismatch),
         };
         let since = self.clock.now().before(KEPT);
         Ok(match self.store.answer(&first.key, since).await? {
@@ -77,10 +78,10 @@ impl Billing {
         })
     }
 
-    fn claim(&self, key: AnswerKey, body_hash: [u8; 32]) -> Result<FirstRequest, Begun> {
+    /// Takes the key, or tells the hash of the body that has it.
+    fn claim(&self, key: AnswerKey, body_hash: [u8; 32]) -> Result<FirstRequest, [u8; 32]> {
         self.in_flight.with(|in_flight| match in_flight.get(&key) {
-            Some(first) if *first == body_hash => Err(Begun::InFlight),
-            Some(_) => Err(Begun::Mismatch),
+            Some(first) => Err(*first),
             None => {
                 in_flight.insert(key.clone(), body_hash);
                 let billing = self.clone();

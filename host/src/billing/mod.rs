@@ -9,6 +9,8 @@ mod account;
 mod admin;
 #[cfg(test)]
 mod crash;
+#[cfg(test)]
+mod faults;
 mod hold;
 mod idempotency;
 mod key;

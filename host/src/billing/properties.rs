@@ -1,5 +1,6 @@
 //! What must hold whatever happens: balances are sums, nothing is charged twice, nothing is overdrawn.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -338,14 +339,21 @@ async fn keys_count_at_once_and_end_at_once() {
 }
 
 #[tokio::test]
-async fn no_key_is_in_any_file() {
+async fn every_file_is_private_and_has_no_key() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account).await.expect("key");
+    let key = world.billing.create_key(&world.account).await;
+    let key = key.expect("a key");
     let hidden = key.expose().get(11..).expect("a key is longer").as_bytes();
     for file in std::fs::read_dir(world.directory.path()).expect("a directory") {
-        let content = std::fs::read(file.expect("a file").path()).expect("readable");
+        let path = file.expect("a file").path();
+        let mode = std::fs::metadata(&path)
+            .expect("a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+        let content = std::fs::read(&path).expect("readable");
         let found = content.windows(hidden.len()).any(|part| part == hidden);
-        assert!(!found);
+        assert!(!found, "{}", path.display());
     }
 }
 

@@ -1,0 +1,118 @@
+//! Charges a second that reach the disk, by how many pages are settled at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::task::TaskTracker;
+use trawl::billing::{AccountId, Billing};
+use trawl::clock::Clock;
+use trawl::model::{Charge, Nanodollars};
+use trawl::store::sqlite::SqliteStore;
+use trawl::store::{DataDir, Store};
+
+const TASKS: [usize; 3] = [1, 8, 64];
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_secs(1);
+/// A top-up that outlasts every round.
+const RICH: Nanodollars = Nanodollars(1_000_000_000_000_000);
+
+/// Prints posts a second and the time of one post, medians of five rounds, beside what the disk itself can do.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let directory = tempfile::tempdir_in(".")?;
+    println!(
+        "one append and flush of 4 KiB on this disk: {:?}",
+        flush_time(directory.path())?
+    );
+    println!(
+        "{:>5}  {:>9}  {:>12}  {:>12}",
+        "tasks", "posts/s", "median post", "p99 post"
+    );
+    for n_tasks in TASKS {
+        let mut rounds = (0..ROUNDS)
+            .map(|_| runtime.block_on(round(n_tasks)))
+            .collect::<anyhow::Result<Vec<Round>>>()?;
+        rounds.sort_by_key(|round| round.posts_per_second);
+        let Round {
+            posts_per_second,
+            median,
+            p99,
+        } = rounds[ROUNDS / 2];
+        println!("{n_tasks:>5}  {posts_per_second:>9}  {median:>12.1?}  {p99:>12.1?}");
+    }
+    Ok(())
+}
+
+/// What came of one round.
+struct Round {
+    posts_per_second: u128,
+    median: Duration,
+    p99: Duration,
+}
+
+async fn round(n_tasks: usize) -> anyhow::Result<Round> {
+    // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
+    let directory = tempfile::tempdir_in(".")?;
+    let data = DataDir::create(directory.path())?;
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
+    let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
+    let (account, _key) = billing.create_account("bench", RICH).await?;
+
+    let started = Instant::now();
+    let tasks: Vec<_> = (0..n_tasks)
+        .map(|_| tokio::spawn(buy(billing.clone(), account.id.clone(), started + ROUND)))
+        .collect();
+    let mut times = Vec::new();
+    for task in tasks {
+        times.extend(task.await??);
+    }
+    let elapsed = started.elapsed();
+    billing.close().await;
+    store.close().await;
+
+    times.sort_unstable();
+    Ok(Round {
+        posts_per_second: times.len() as u128 * 1_000_000 / elapsed.as_micros(),
+        median: times[times.len() / 2],
+        p99: times[times.len() * 99 / 100],
+    })
+}
+
+/// Buys one page after the other; how long each post took.
+async fn buy(
+    billing: Billing,
+    account: AccountId,
+    until: Instant,
+) -> anyhow::Result<Vec<Duration>> {
+    let charge = Charge {
+        bytes_transferred: Nanodollars(47_000),
+        compute: Nanodollars(2),
+        ..Charge::default()
+    };
+    let mut times = Vec::new();
+    while Instant::now() < until {
+        let url = "https://example.com/a/page/of/some/length.html";
+        let hold = billing.hold(&account, Nanodollars(1_000_000), url, "run_bench")?;
+        let started = Instant::now();
+        hold.post(&charge).await?;
+        times.push(started.elapsed());
+    }
+    Ok(times)
+}
+
+/// Median time of an append and a flush, what a commit cannot beat.
+fn flush_time(directory: &std::path::Path) -> anyhow::Result<Duration> {
+    use std::io::Write;
+    let mut file = std::fs::File::create(directory.join("flushed"))?;
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        let started = Instant::now();
+        file.write_all(&[0; 4096])?;
+        file.sync_data()?;
+        times.push(started.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}

@@ -1,0 +1,218 @@
+//! A store that fails: nothing is charged for what was not delivered, and nothing is lost when it works again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use futures_util::future::BoxFuture;
+use tokio_util::task::TaskTracker;
+
+use super::*;
+use crate::clock::Timestamp;
+use crate::model::Charge;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{
+    AccountRecord, AnswerKey, DataDir, KeptAnswer, OpenReserve, StoreFuture, Written,
+};
+
+const WORKS: u8 = 0;
+/// Refuses every group, as a full disk does.
+const FAILS: u8 = 1;
+/// Writes one group and says that it did not, as a disk may that fails while it flushes; then works.
+const LIES_ONCE: u8 = 2;
+
+#[derive(Debug)]
+struct Faulty {
+    store: SqliteStore,
+    mode: AtomicU8,
+}
+
+impl Faulty {
+    fn set(&self, mode: u8) {
+        self.mode.store(mode, Ordering::SeqCst);
+    }
+}
+
+fn fault() -> StoreError {
+    StoreError::Database {
+        doing: "write the ledger",
+        source: sqlx::Error::WorkerCrashed,
+    }
+}
+
+impl Store for Faulty {
+    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
+        Box::pin(async move {
+            match self.mode.load(Ordering::SeqCst) {
+                FAILS => Err(fault()),
+                LIES_ONCE => {
+                    self.store.post_group(entries).await?;
+                    self.set(WORKS);
+                    Err(fault())
+                }
+                _ => self.store.post_group(entries).await,
+            }
+        })
+    }
+
+    fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>> {
+        self.store.accounts()
+    }
+
+    fn keys(&self) -> StoreFuture<'_, Vec<KeyRecord>> {
+        self.store.keys()
+    }
+
+    fn create_account<'a>(
+        &'a self,
+        account: &'a AccountRecord,
+        key: &'a KeyRecord,
+        opening: &'a [Entry],
+    ) -> StoreFuture<'a, ()> {
+        self.store.create_account(account, key, opening)
+    }
+
+    fn create_key<'a>(&'a self, key: &'a KeyRecord) -> StoreFuture<'a, ()> {
+        self.store.create_key(key)
+    }
+
+    fn revoke_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        at: Timestamp,
+    ) -> StoreFuture<'a, bool> {
+        self.store.revoke_key(account, prefix, at)
+    }
+
+    fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>> {
+        self.store.entry(id)
+    }
+
+    fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>> {
+        self.store.open_reserves()
+    }
+
+    fn statement<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: Window,
+    ) -> StoreFuture<'a, StatementPage> {
+        self.store.statement(account, window)
+    }
+
+    fn audit(&self) -> StoreFuture<'_, Audit> {
+        self.store.audit()
+    }
+
+    fn answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        since: Timestamp,
+    ) -> StoreFuture<'a, Option<KeptAnswer>> {
+        self.store.answer(key, since)
+    }
+
+    fn keep_answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        answer: &'a KeptAnswer,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, ()> {
+        self.store.keep_answer(key, answer, expired)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.store.close()
+    }
+}
+
+struct World {
+    billing: Billing,
+    store: Arc<Faulty>,
+    account: AccountId,
+    _directory: tempfile::TempDir,
+}
+
+async fn world() -> World {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let store = Arc::new(Faulty {
+        store: SqliteStore::open(data).await.expect("a store"),
+        mode: AtomicU8::new(WORKS),
+    });
+    let same = Arc::clone(&store) as Arc<dyn Store>;
+    let billing = Billing::start(same, Clock::wall(), &TaskTracker::new()).await;
+    let billing = billing.expect("billing starts");
+    let created = billing.create_account("alice", Nanodollars(10_000)).await;
+    let (account, _key) = created.expect("a new account");
+    World {
+        billing,
+        store,
+        account: account.id.clone(),
+        _directory: directory,
+    }
+}
+
+impl World {
+    fn hold(&self) -> Hold {
+        let hold = self.billing.hold(&self.account, Nanodollars(500), "u", "r");
+        hold.expect("money is there")
+    }
+
+    async fn settles_at(&self, balance: i64) {
+        self.billing.flush().await.expect("the store works");
+        let expected = Funds {
+            balance: Nanodollars(balance),
+            held: Nanodollars::ZERO,
+        };
+        assert_eq!(self.billing.funds(&self.account), expected);
+        let audit = self.billing.verify().await.expect("an audit");
+        assert_eq!(audit.disagreements, []);
+        let records = self.store.accounts().await.expect("accounts");
+        assert_eq!(records[0].balance, Nanodollars(balance));
+        assert_eq!(records[0].held, Nanodollars::ZERO);
+    }
+}
+
+fn charge() -> Charge {
+    Charge {
+        bytes_transferred: Nanodollars(100),
+        ..Charge::default()
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_could_not_be_charged_is_not_charged_later() {
+    let world = world().await;
+    let before = world.hold();
+    world.billing.flush().await.expect("the store works");
+    world.store.set(FAILS);
+    let refusal = before.post(&charge()).await.expect_err("not charged");
+    assert!(matches!(refusal, BillingError::Unavailable));
+    let top_up = world.billing.top_up(&world.account, Nanodollars(5), None);
+    assert!(top_up.await.is_err());
+    world.hold().void("failed too");
+    assert!(world.hold().post(&charge()).await.is_err());
+    world.store.set(WORKS);
+    world.settles_at(10_000).await;
+    world.hold().post(&charge()).await.expect("it goes on");
+    world.settles_at(9_900).await;
+}
+
+#[tokio::test]
+async fn a_charge_that_reached_the_disk_after_all_stands_in_memory_too() {
+    let world = world().await;
+    world.store.set(LIES_ONCE);
+    assert!(world.hold().post(&charge()).await.is_err());
+    world.settles_at(9_900).await;
+}
+
+#[tokio::test]
+async fn the_end_does_not_wait_for_a_store_that_fails() {
+    let world = world().await;
+    world.hold().void("before");
+    let open = world.hold();
+    world.store.set(FAILS);
+    world.billing.close().await;
+    assert!(open.post(&charge()).await.is_err());
+}
