@@ -1,4 +1,24 @@
 //! A page's HTML, parsed once into the parallel arrays that plugins see. The contract is `wit/document`.
+//!
+//! A page's body goes through [`decode`], [`MediaKind`](crate::model::MediaKind) chooses between [`parse`], [`plain`] and
+//! [`empty`]. On the way through `parse`: `source` makes tokens, `nesting` guards the tree builder's depth, `sink` and `arena`
+//! hold the tree while HTML still moves nodes about, `layout` writes the arrays.
+
+mod arena;
+mod layout;
+mod names;
+mod nesting;
+mod parse;
+mod plain;
+mod raw;
+mod reference;
+mod sink;
+mod source;
+mod tag;
+mod view;
+
+pub use parse::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits, parse};
+pub use plain::{empty, plain};
 
 /// A parsed page. The arrays and their meaning are those of the record `document` in `wit/document/1`; which nodes filters
 /// have kept travels beside it.

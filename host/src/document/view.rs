@@ -1,0 +1,103 @@
+//! The few questions that the host itself asks a document.
+
+use url::Url;
+
+use super::{Document, kind};
+
+impl Document {
+    /// Name of an element or doctype; empty for other nodes.
+    ///
+    /// # Panics
+    /// When there is no node of that index.
+    #[must_use]
+    pub fn name(&self, node: usize) -> &str {
+        self.table_name(self.names[node])
+    }
+
+    /// Text of a text node or comment; empty for other nodes.
+    ///
+    /// # Panics
+    /// When there is no node of that index.
+    #[must_use]
+    pub fn node_text(&self, node: usize) -> &str {
+        match self.kinds[node] {
+            kind::TEXT | kind::COMMENT | kind::PROCESSING_INSTRUCTION => {
+                self.text_at(self.starts[node], self.counts[node])
+            }
+            _ => "",
+        }
+    }
+
+    /// An element's attributes in order, name and value.
+    ///
+    /// # Panics
+    /// When there is no node of that index.
+    pub fn attributes(&self, node: usize) -> impl Iterator<Item = (&str, &str)> {
+        let range = match self.kinds[node] {
+            kind::ELEMENT => {
+                let start = self.starts[node] as usize;
+                start..start + self.counts[node] as usize
+            }
+            _ => 0..0,
+        };
+        range.map(|attribute| {
+            (
+                self.table_name(self.attribute_names[attribute]),
+                self.text_at(
+                    self.attribute_starts[attribute],
+                    self.attribute_lengths[attribute],
+                ),
+            )
+        })
+    }
+
+    /// Indices of the HTML elements with a name, in document order; those inside templates are left out, as they are inert.
+    pub fn elements_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let mut node = 0;
+        std::iter::from_fn(move || {
+            while node < self.kinds.len() {
+                let here = node;
+                node += 1;
+                match self.kinds[here] {
+                    kind::TEMPLATE_CONTENTS => node = self.ends[here] as usize,
+                    kind::ELEMENT
+                        if self.name_spaces[self.names[here] as usize] == 0
+                            && self.name(here) == name =>
+                    {
+                        return Some(here);
+                    }
+                    _ => {}
+                }
+            }
+            None
+        })
+    }
+
+    /// Base address: that of the first `base` with an address. Source: WHATWG HTML, "Set the frozen base URL".
+    pub(super) fn find_base(&self, url: &Url) -> String {
+        let href = self.elements_named("base").find_map(|node| {
+            self.attributes(node)
+                .find_map(|(name, value)| (name == "href").then_some(value))
+        });
+        href.and_then(|href| url.join(href.trim_matches(is_space)).ok())
+            .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
+            .map_or_else(|| url.as_str().to_owned(), String::from)
+    }
+
+    fn table_name(&self, number: u32) -> &str {
+        let number = number as usize;
+        let start = match number {
+            0 => 0,
+            _ => self.name_ends[number - 1] as usize,
+        };
+        &self.name_text[start..self.name_ends[number] as usize]
+    }
+
+    fn text_at(&self, start: u32, length: u32) -> &str {
+        &self.text[start as usize..(start + length) as usize]
+    }
+}
+
+fn is_space(character: char) -> bool {
+    character.is_ascii_whitespace()
+}
