@@ -31,13 +31,13 @@
     allow(clippy::unwrap_used, reason = "a test says what it expects")
 )]
 
-#[cfg(feature = "native")]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod abi;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
 mod export;
-#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
 pub mod native;
 mod options;
