@@ -52,3 +52,8 @@ pub use types::{Failure, Info, Needs, Output, Source, Span};
 pub use view::{
     Document, Element, Kind, Mask, Namespace, Node, Selector, SelectorError, Step, Tag,
 };
+
+/// Compiles the guide's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
