@@ -1,0 +1,150 @@
+//! Calls of plugins: what a fresh instance costs, and what lending it a page costs.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use trawl::document::{Document, kind};
+use trawl::plugins::{FormatPlugin, PageView, Plugins, PluginsConfig};
+use trawl_test_guests::Guest;
+
+use crate::Row;
+
+/// Calls before measuring: pools fill, pages become resident.
+const WARM_UP: u32 = 2_000;
+/// Calls measured on each thread.
+const CALLS: u32 = 20_000;
+/// What a fresh instance and an empty call may cost with both cores calling, in microseconds.
+const EMPTY_CALL_AT_MOST: f64 = 8.0;
+/// Elements of a page of 47 KB, and the bytes of text between them.
+const ELEMENTS: u32 = 1_200;
+const TEXT_BYTES: u32 = 24;
+
+/// The engine's lines of the table.
+pub(crate) fn rows() -> anyhow::Result<Vec<Row>> {
+    let folder = tempfile::tempdir()?;
+    let plugins = plugins(folder.path())?;
+    let format = |name: &str| {
+        let plugin = plugins.snapshot().format(name);
+        plugin.ok_or_else(|| anyhow::anyhow!("`{name}` is not loaded"))
+    };
+    let (nothing, echo) = (format("nothing")?, format("echo")?);
+    let (blank, page) = (Document::default(), page());
+    let row = |name: &str, median: Duration, at_most| Row {
+        name: name.to_owned(),
+        median: median.as_secs_f64() * 1e6,
+        unit: "µs",
+        at_most,
+    };
+    Ok(vec![
+        row(
+            "plugin: fresh instance, empty call, one thread",
+            median(&nothing, &blank, 1),
+            None,
+        ),
+        row(
+            "plugin: fresh instance, empty call, two threads at once",
+            median(&nothing, &blank, 2),
+            Some(EMPTY_CALL_AT_MOST),
+        ),
+        row(
+            "plugin: echo of a 47 KB page, one thread",
+            median(&echo, &page, 1),
+            None,
+        ),
+        row(
+            "plugin: echo of a 47 KB page, two threads at once",
+            median(&echo, &page, 2),
+            None,
+        ),
+    ])
+}
+
+fn plugins(folder: &std::path::Path) -> anyhow::Result<Arc<Plugins>> {
+    let guests = [
+        Guest::constant_format("nothing", ""),
+        Guest::echo_format("echo"),
+    ];
+    let mut manifest = String::new();
+    for guest in &guests {
+        let name = &guest.name;
+        fs::write(folder.join(format!("{name}.wasm")), guest.build())?;
+        manifest += &format!("[[format]]\nname = \"{name}\"\ncomponent = \"{name}.wasm\"\n");
+    }
+    fs::write(folder.join("plugins.toml"), manifest)?;
+    Ok(Plugins::start(PluginsConfig {
+        manifest: folder.join("plugins.toml"),
+        cache_dir: folder.join("compiled"),
+    })?)
+}
+
+/// A page as large as the average of the measured set: an element with an attribute, a text node, and so on.
+fn page() -> Document {
+    let mut page = Document {
+        url: "https://site.example/".to_owned(),
+        base: "https://site.example/".to_owned(),
+        media_type: "text/html".to_owned(),
+        name_text: "pclass".to_owned(),
+        name_ends: vec![0, 1, 6],
+        name_spaces: vec![0; 3],
+        ..Document::default()
+    };
+    let mut push = |kind, parent, end, name, start, count| {
+        page.kinds.push(kind);
+        page.parents.push(parent);
+        page.ends.push(end);
+        page.names.push(name);
+        page.starts.push(start);
+        page.counts.push(count);
+    };
+    push(kind::DOCUMENT, 0, 1 + 2 * ELEMENTS, 0, 0, 0);
+    for index in 0..ELEMENTS {
+        let node = 1 + 2 * index;
+        push(kind::ELEMENT, 0, node + 2, 1, index, 1);
+        push(
+            kind::TEXT,
+            node,
+            node + 2,
+            0,
+            index * TEXT_BYTES,
+            TEXT_BYTES,
+        );
+    }
+    page.attribute_names = vec![2; ELEMENTS as usize];
+    page.attribute_starts = (0..ELEMENTS).map(|index| index * TEXT_BYTES).collect();
+    page.attribute_lengths = vec![8; ELEMENTS as usize];
+    page.text = "a text of some few words".repeat(ELEMENTS as usize);
+    page
+}
+
+/// The median time of one call with so many threads calling at once.
+fn median(format: &FormatPlugin, document: &Document, threads: usize) -> Duration {
+    let page = PageView {
+        document,
+        kept: &[],
+        text: "",
+        body: &[],
+        content_type: "text/html",
+        charset: "utf-8",
+    };
+    let call = || {
+        let started = Instant::now();
+        std::hint::black_box(format.render(&page, "{}")).expect("the guest answers");
+        started.elapsed()
+    };
+    let measure = || {
+        (0..WARM_UP).for_each(|_| {
+            call();
+        });
+        (0..CALLS).map(|_| call()).collect::<Vec<_>>()
+    };
+    let mut times: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(measure)).collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<Duration>>| {
+            worker.join().expect("no panic")
+        };
+        workers.into_iter().flat_map(join).collect()
+    });
+    times.sort_unstable();
+    times[times.len() / 2]
+}
