@@ -10,3 +10,5 @@ pub mod document;
 pub mod plugins;
 
 pub mod page;
+
+pub mod cli;
