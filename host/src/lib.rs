@@ -3,6 +3,7 @@
 //! The rooms in reading order; each `mod.rs` is a room's front door.
 
 pub mod clock;
+pub mod config;
 pub mod model;
 pub mod plan;
 pub mod secret;
@@ -18,8 +19,14 @@ pub mod plugins;
 pub mod store;
 
 pub mod billing;
+pub mod extract;
+pub mod routing;
+
 pub mod page;
+pub mod scrape;
 
 pub mod api;
+pub mod app;
+pub mod cli;
 pub mod control;
 pub mod telemetry;

@@ -8,7 +8,7 @@ use trawl_guest_build::{BuildRequest, Component, Way};
 use crate::workspace::{self, Metadata};
 
 /// Folders of the workspace whose packages are plugins.
-const FOLDERS: [&str; 3] = ["plugins", "providers", "tests/guests"];
+const FOLDERS: [&str; 2] = ["plugins", "providers"];
 
 /// Names of [`Way`] on the command line.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

@@ -1,0 +1,45 @@
+//! The SDK and the contract that this binary carries.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+/// Path below the repository's root, and text, of every file an author's crate needs.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
+
+/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, the way they lie beside each other in the repository.
+pub(super) fn write(dir: &Path) -> anyhow::Result<()> {
+    for (name, text) in FILES {
+        let path = dir.join(name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make `{}`", folder.display()))?;
+        }
+        std::fs::write(&path, text)
+            .with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FILES;
+
+    #[test]
+    fn the_sdk_and_every_kind_of_contract_are_carried() {
+        let has = |wanted: &str| FILES.iter().any(|(name, _)| *name == wanted);
+        assert!(has("sdk/Cargo.toml"));
+        assert!(has("sdk/src/lib.rs"));
+        for kind in [
+            "types",
+            "document",
+            "format",
+            "filter",
+            "extractor",
+            "chunker",
+        ] {
+            assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");
+        }
+        assert!(!FILES.iter().any(|(name, _)| name.starts_with("sdk/build")));
+    }
+}
