@@ -1,0 +1,4 @@
+//! Tests at the rooms' front doors, one file a subject.
+
+mod egress;
+mod fetch;
