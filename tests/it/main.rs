@@ -4,4 +4,6 @@
     reason = "a test says what it expects and stops where it is not so"
 )]
 
+mod egress;
+mod fetch;
 mod plugins;

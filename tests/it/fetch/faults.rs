@@ -1,0 +1,96 @@
+//! What fails, with which status, and that nothing outlives its caps.
+
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use trawl_tests::FakeSite;
+use trawl_tests::site::PAGE;
+
+use super::{Run, loopback, plan};
+
+#[tokio::test]
+async fn bombs_end_at_the_cap_and_the_next_page_is_served() {
+    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    for coding in ["gzip", "br", "zstd", "zstd,gzip"] {
+        let (status, message) = run
+            .failure(&site.url(&format!("/bomb/{coding}")), &plan())
+            .await;
+        assert_eq!(status, 522, "{message}");
+        assert!(message.contains("larger than"), "{message}");
+    }
+    let fetched = run
+        .fetch(&site.url("/page"), &plan())
+        .await
+        .expect("a page");
+    assert_eq!(fetched.page.body, PAGE);
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_off() {
+    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    let (status, message) = run.failure(&site.url("/endless"), &plan()).await;
+    assert_eq!(status, 522, "{message}");
+    assert!(message.contains("larger than 33554432 bytes"), "{message}");
+}
+
+#[tokio::test]
+async fn the_deadline_holds_over_the_whole_page() {
+    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    let mut plan = plan();
+    plan.timeout = Duration::from_millis(300);
+    for path in ["/drip", "/silent", "/to?/drip"] {
+        let start = Instant::now();
+        let (status, message) = run.failure(&site.url(path), &plan).await;
+        assert_eq!(status, 524, "{path}: {message}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_cut_short_is_a_failure() {
+    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    for (path, expected) in [
+        ("/truncated", 522),
+        ("/truncated-chunks", 522),
+        ("/reset", 523),
+        ("/garbage", 522),
+        ("/headers", 522),
+        ("/mislabelled/br", 522),
+    ] {
+        let (status, message) = run.failure(&site.url(path), &plan()).await;
+        assert_eq!(status, expected, "{path}: {message}");
+        assert!(!message.contains("127.0.0.1"), "{path}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn connections_that_cannot_be_made_say_why() {
+    let site = FakeSite::start().await;
+    let run = Run::new(loopback());
+    let closed = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = closed.local_addr().expect("a bound listener");
+    drop(closed);
+    let (status, message) = run.failure(&format!("http://{address}/"), &plan()).await;
+    assert_eq!(
+        (status, message.as_str()),
+        (521, "the connection was refused")
+    );
+    let (status, message) = run
+        .failure(&site.url("/page").replace("http:", "https:"), &plan())
+        .await;
+    assert_eq!(status, 526, "{message}");
+}
+
+#[tokio::test]
+async fn an_idle_connection_that_the_site_closed_is_replaced_without_a_word() {
+    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    run.fetch(&site.url("/stale"), &plan())
+        .await
+        .expect("a page");
+    let fetched = run
+        .fetch(&site.url("/page"), &plan())
+        .await
+        .expect("a page");
+    assert_eq!(fetched.page.body, PAGE);
+    assert_eq!(site.connections(), 2);
+}

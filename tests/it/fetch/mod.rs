@@ -1,0 +1,73 @@
+//! Pages over plain HTTP: what arrives, what fails and with which status.
+
+mod faults;
+mod pages;
+
+use std::time::Duration;
+
+use trawl::egress::{AllowList, Egress, EgressConfig};
+use trawl::fetch::{CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
+use trawl::plan::{CachePlan, FetchPlan, Pool};
+use trawl::politeness::{Politeness, PolitenessConfig};
+use url::Url;
+
+/// A plan as a request without any parameters gives it.
+pub(crate) fn plan() -> FetchPlan {
+    FetchPlan {
+        timeout: Duration::from_secs(20),
+        headers: Vec::new(),
+        cookies: Vec::new(),
+        user_agent: None,
+        locale: None,
+        country_code: None,
+        pool: Pool::Standard,
+        respect_robots: false,
+        cache: CachePlan {
+            enabled: false,
+            max_age: Duration::ZERO,
+            allow_stale: false,
+        },
+    }
+}
+
+/// Settings with 127.0.0.1 open and nothing else.
+pub(crate) fn loopback() -> EgressConfig {
+    EgressConfig {
+        allow_private: AllowList::parse(["127.0.0.1/32"]).expect("a range"),
+        ..EgressConfig::default()
+    }
+}
+
+/// Fetches pages of one run.
+pub(crate) struct Run {
+    pub(crate) fetcher: Fetcher,
+    pub(crate) jar: CookieJar,
+}
+
+impl Run {
+    pub(crate) fn new(egress: EgressConfig) -> Self {
+        let egress = Egress::new(egress).expect("a door");
+        Self {
+            fetcher: Fetcher::new(egress, FetchConfig::default()),
+            jar: CookieJar::new(),
+        }
+    }
+
+    pub(crate) async fn fetch(&self, url: &str, plan: &FetchPlan) -> Result<Fetched, FetchError> {
+        let url: Url = url.parse().expect("an address");
+        let politeness = Politeness::new(&PolitenessConfig::default());
+        let permit = politeness.permit(url.host_str().unwrap_or_default()).await;
+        self.fetcher.fetch(&permit, &url, plan, &self.jar).await
+    }
+
+    /// Status and text of the failure that a page must become.
+    pub(crate) async fn failure(&self, url: &str, plan: &FetchPlan) -> (u16, String) {
+        match self.fetch(url, plan).await {
+            Ok(fetched) => panic!("{url} was fetched with status {}", fetched.page.status),
+            Err(error) => {
+                let failure = error.failure();
+                (failure.status, failure.message)
+            }
+        }
+    }
+}
