@@ -182,7 +182,8 @@ impl Service for FakeService {
         self.is_draining.load(Ordering::SeqCst)
     }
 
-    fn begin_run(&self, account: &Arc<Account>) -> Arc<dyn Run> {
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
+        assert!(!request_id.is_empty(), "every request has an id");
         let funds = self.billing.balance(&account.id);
         Arc::new(FakeRun {
             funds,
