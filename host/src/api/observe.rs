@@ -1,5 +1,6 @@
 //! What is seen of every request: its id, its span, its metrics.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -13,8 +14,12 @@ const REQUEST_ID: &str = "x-request-id";
 /// Longest id taken over from a caller.
 const REQUEST_ID_BYTES_MAX: usize = 64;
 
+/// The id of a request, as an extension of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RequestId(pub(super) Arc<str>);
+
 /// The outermost layer: gives the request its id, runs it in a span, counts it.
-pub(super) async fn observe(request: Request, next: Next) -> Response {
+pub(super) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
     let method = request.method().clone();
@@ -29,6 +34,9 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
         path = request.uri().path(),
         account = tracing::field::Empty,
     );
+    request
+        .extensions_mut()
+        .insert(RequestId(id.as_str().into()));
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
     let route = route.unwrap_or_else(|| "unknown".to_owned());

@@ -9,14 +9,19 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tracing::Instrument;
 
 use super::Api;
 use super::error::ApiError;
-use super::service::Service;
+use super::observe::RequestId;
+use super::service::{Run, Service};
 use crate::billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
 
 /// Time for a body to arrive.
 const BODY_TIME_MAX: Duration = Duration::from_secs(60);
+/// Most bytes and most time of the rest of a body that is too large.
+const DISCARDED_BYTES_MAX: usize = 64_000_000;
+const DISCARD_TIME_MAX: Duration = Duration::from_secs(10);
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// How an answer is written. Decisions: The wire, rule 2.
@@ -87,6 +92,14 @@ pub(super) struct Posted {
     pub(super) body: Bytes,
     /// How to answer.
     pub(super) form: Form,
+    request_id: RequestId,
+}
+
+impl Posted {
+    /// Begins the run of this request.
+    pub(super) fn begin_run(&self) -> Arc<dyn Run> {
+        self.service.begin_run(&self.account, &self.request_id.0)
+    }
 }
 
 /// Serves a POST: reads it, and calls `work` unless a kept answer does.
@@ -108,14 +121,19 @@ where
     require_json(request.headers())?;
     let key = idempotency_key(request.headers())?;
     let path = request.uri().path().trim_start_matches("/v1").to_owned();
+    let request_id = request
+        .extensions()
+        .get::<RequestId>()
+        .cloned()
+        .unwrap_or_default();
     let body = read_body(request, body_bytes_max).await?;
-    let service = Arc::clone(&api.service);
     let hash = body_hash(&path, form, &body);
     let work = work(Posted {
-        service,
+        service: Arc::clone(&api.service),
         account: Arc::clone(&account),
         body,
         form,
+        request_id,
     });
     match key {
         None => work.await,
@@ -150,17 +168,32 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 async fn read_body(request: Request, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let length = request.headers().get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > bytes_max as u64) {
-        return Err(ApiError::TooLarge(bytes_max));
-    }
-    let read = Limited::new(request.into_body(), bytes_max).collect();
+    let mut body = request.into_body();
+    let read = Limited::new(&mut body, bytes_max).collect();
     match tokio::time::timeout(BODY_TIME_MAX, read).await {
         Err(_) => Err(ApiError::SlowBody),
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::TooLarge(bytes_max)),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            discard(body).await;
+            Err(ApiError::TooLarge(bytes_max))
+        }
         Ok(Err(_)) => Err(ApiError::Invalid("the request body ended early".to_owned())),
+    }
+}
+
+/// Reads on for a while: a client that is still sending when the connection closes never sees why.
+async fn discard(body: Body) {
+    let mut pieces = body.into_data_stream();
+    let mut left = DISCARDED_BYTES_MAX;
+    let read = async {
+        while let Some(Ok(piece)) = pieces.next().await
+            && left > piece.len()
+        {
+            left -= piece.len();
+        }
+    };
+    if tokio::time::timeout(DISCARD_TIME_MAX, read).await.is_err() {
+        tracing::debug!("a body that is too large came too slowly to be read to its end");
     }
 }
 
@@ -192,10 +225,8 @@ where
 {
     match api.service.billing().begin(&account.id, key, hash).await? {
         Begun::New(first) => {
-            let task = api
-                .service
-                .tasks()
-                .spawn(async move { keep(first, work.await?).await });
+            let kept = async move { keep(first, work.await?).await };
+            let task = api.service.tasks().spawn(kept.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         Begun::Replay(answer) => Ok(replay(answer)),

@@ -47,7 +47,7 @@ pub(super) async fn scrape(
 
 /// Plans the pages of a request and runs them.
 pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
-    let run = posted.service.begin_run(&posted.account);
+    let run = posted.begin_run();
     let ground = Ground {
         catalog: run.catalog(),
         pools: posted.service.pools(),

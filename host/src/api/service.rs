@@ -27,8 +27,8 @@ pub trait Service: Send + Sync + 'static {
     /// Whether the server is on its way out and takes no new work.
     fn is_draining(&self) -> bool;
 
-    /// Begins a run: takes the snapshot of the plugins it keeps to its end.
-    fn begin_run(&self, account: &Arc<Account>) -> Arc<dyn Run>;
+    /// Begins a run: takes the snapshot of the plugins it keeps to its end. `request_id` names it in the ledger.
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run>;
 
     /// What `GET /plugins` tells.
     fn plugins(&self) -> serde_json::Value;

@@ -1,14 +1,17 @@
 //! Answers that are sent while pages finish: a JSON array, or a line a page.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
+use tracing::Instrument;
 
 use super::entry;
 use super::post::Form;
 use super::service::{Order, Outcomes};
+use crate::page::PageOutcome;
 
 impl Form {
     /// The order pages are sent in. Decisions: Settled questions, "Order".
@@ -18,21 +21,31 @@ impl Form {
             Self::Lines => Order::Finish,
         }
     }
+
+    /// What stands around the entries.
+    const fn brackets(self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Json => (b"[", b"]"),
+            Self::Lines => (b"", b""),
+        }
+    }
 }
 
 /// The answer of a run of `n_pages`. One page is sent whole, more as they come.
 pub(super) async fn answer(form: Form, n_pages: usize, outcomes: Outcomes) -> Response {
-    let pieces = pieces(form, outcomes);
     if n_pages > 1 {
         return form.response(Body::from_stream(
-            pieces.map(Ok::<_, std::convert::Infallible>),
+            pieces(form, outcomes).map(Ok::<_, Infallible>),
         ));
     }
-    let body = pieces.fold(Vec::new(), |mut body, piece| {
-        body.extend_from_slice(&piece);
-        std::future::ready(body)
-    });
-    form.response(body.await)
+    let (open, close) = form.brackets();
+    let mut body = open.to_vec();
+    let mut outcomes = std::pin::pin!(until_panic(outcomes).enumerate());
+    while let Some((index, outcome)) = outcomes.next().await {
+        write(form, index, &outcome, &mut body);
+    }
+    body.extend_from_slice(close);
+    form.response(body)
 }
 
 /// The pieces of the body: one an entry, and the brackets of an array. Always ends as a whole JSON text, or after a whole line.
@@ -41,36 +54,42 @@ fn pieces(form: Form, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
         .enumerate()
         .map(move |(index, outcome)| {
             let mut buffer = Vec::new();
-            if form == Form::Json && index > 0 {
-                buffer.push(b',');
-            }
-            entry::write(&outcome, &mut buffer);
-            if form == Form::Lines {
-                buffer.push(b'\n');
-            }
+            write(form, index, &outcome, &mut buffer);
             Bytes::from(buffer)
         });
-    let (open, close) = match form {
-        Form::Json => ("[", "]"),
-        Form::Lines => ("", ""),
-    };
-    let bracket = |text: &'static str| {
-        stream::iter((!text.is_empty()).then_some(Bytes::from_static(text.as_bytes())))
-    };
+    let (open, close) = form.brackets();
+    let bracket =
+        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
     bracket(open).chain(entries).chain(bracket(close))
 }
 
+fn write(form: Form, index: usize, outcome: &PageOutcome, buffer: &mut Vec<u8>) {
+    if form == Form::Json && index > 0 {
+        buffer.push(b',');
+    }
+    entry::write(outcome, buffer);
+    if form == Form::Lines {
+        buffer.push(b'\n');
+    }
+}
+
 /// The outcomes up to a panic of the run, which ends them: the status is sent by then, so the answer can only be whole.
-fn until_panic(outcomes: Outcomes) -> impl Stream<Item = crate::page::PageOutcome> + Send {
-    stream::unfold(Some(outcomes), |outcomes| async move {
-        let mut outcomes = outcomes?;
-        match AssertUnwindSafe(outcomes.next()).catch_unwind().await {
-            Ok(outcome) => outcome.map(|outcome| (outcome, Some(outcomes))),
-            Err(_) => {
-                tracing::error!("a run panicked, its answer ends early");
-                None
+/// The run is polled in the span of its request, also after the handler has returned.
+fn until_panic(outcomes: Outcomes) -> impl Stream<Item = PageOutcome> + Send {
+    let span = tracing::Span::current();
+    stream::unfold(Some(outcomes), move |outcomes| {
+        let span = span.clone();
+        let next = async move {
+            let mut outcomes = outcomes?;
+            match AssertUnwindSafe(outcomes.next()).catch_unwind().await {
+                Ok(outcome) => outcome.map(|outcome| (outcome, Some(outcomes))),
+                Err(_) => {
+                    tracing::error!("a run panicked, its answer ends early");
+                    None
+                }
             }
-        }
+        };
+        next.instrument(span)
     })
 }
 
@@ -79,7 +98,6 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::page::PageOutcome;
 
     async fn body(form: Form, n_pages: usize, outcomes: Outcomes) -> String {
         let response = answer(form, n_pages, outcomes).await;

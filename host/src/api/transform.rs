@@ -60,7 +60,7 @@ pub(super) async fn transform(
 }
 
 async fn transformed(posted: Posted) -> Result<Response, ApiError> {
-    let run = posted.service.begin_run(&posted.account);
+    let run = posted.begin_run();
     let mut plan = transform_plan(&posted.body, run.catalog())?;
     let ignored = std::mem::take(&mut plan.ignored);
     let outcomes = run.transform(plan).await?;

@@ -2,4 +2,5 @@
 
 mod answers;
 mod errors;
+mod sockets;
 mod world;

@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
@@ -39,11 +40,14 @@ pub(super) struct FakeService {
     per_minute: u32,
     pub(super) is_draining: AtomicBool,
     pub(super) n_runs: Arc<AtomicUsize>,
+    /// Lets one page of the host `slow.test` finish.
+    pub(super) release: Arc<Notify>,
 }
 
 struct FakeRun {
     funds: Nanodollars,
     n_runs: Arc<AtomicUsize>,
+    release: Arc<Notify>,
 }
 
 /// What came back.
@@ -91,6 +95,7 @@ impl World {
             per_minute,
             is_draining: AtomicBool::new(false),
             n_runs: Arc::default(),
+            release: Arc::default(),
         });
         Self {
             router: router(Arc::clone(&service) as Arc<dyn Service>),
@@ -144,6 +149,20 @@ impl World {
         .await
     }
 
+    /// Serves the interface on a port of loopback for as long as the test's runtime lives.
+    pub(super) async fn listen(&self) -> SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let service = self
+            .router
+            .clone()
+            .into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        address
+    }
+
     /// A GET without a key from this peer.
     pub(super) async fn get_from(
         &self,
@@ -182,11 +201,13 @@ impl Service for FakeService {
         self.is_draining.load(Ordering::SeqCst)
     }
 
-    fn begin_run(&self, account: &Arc<Account>) -> Arc<dyn Run> {
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
+        assert!(!request_id.is_empty(), "every request has an id");
         let funds = self.billing.balance(&account.id);
         Arc::new(FakeRun {
             funds,
             n_runs: Arc::clone(&self.n_runs),
+            release: Arc::clone(&self.release),
         })
     }
 
@@ -208,7 +229,7 @@ impl Run for FakeRun {
         &FakeCatalog
     }
 
-    /// Pages that say their own address. The host `panic.test` stands for a bug in the run.
+    /// Pages that say their own address. The host `panic.test` stands for a bug in the run, `slow.test` for a page that waits.
     fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
         self.admit()?;
         assert!(pages[0].requested != "bug.test", "canary of a panic");
@@ -216,11 +237,17 @@ impl Run for FakeRun {
         if order == Order::Finish {
             outcomes.reverse();
         }
-        let check = |outcome: PageOutcome| {
-            assert!(!outcome.url.contains("panic.test"), "canary of a panic");
-            outcome
+        let finished = move |outcome: PageOutcome| {
+            let release = Arc::clone(&self.release);
+            async move {
+                assert!(!outcome.url.contains("panic.test"), "canary of a panic");
+                if outcome.url.contains("slow.test") {
+                    release.notified().await;
+                }
+                outcome
+            }
         };
-        Ok(stream::iter(outcomes).map(check).boxed())
+        Ok(stream::iter(outcomes).then(finished).boxed())
     }
 
     fn transform(
