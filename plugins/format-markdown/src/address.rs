@@ -1,0 +1,128 @@
+//! Addresses of links and images.
+
+use std::borrow::Cow;
+
+use trawl_sdk::Document;
+
+/// An address made absolute. One that is absolute stays as the page wrote it, one that cannot be resolved too.
+pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
+    let href = href.trim_ascii();
+    if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
+        return Cow::Borrowed(href);
+    }
+    if href.starts_with('#') && !href.contains(|c: char| c.is_ascii_whitespace()) {
+        let base = document.base_url();
+        let page = base.split_once('#').map_or(base, |(page, _)| page);
+        return Cow::Owned([page, href].concat());
+    }
+    match document.resolve(href) {
+        Some(address) => Cow::Owned(address),
+        None => Cow::Borrowed(href),
+    }
+}
+
+/// The scheme of an absolute address, in the page's spelling.
+pub(crate) fn scheme(href: &str) -> Option<&str> {
+    let (scheme, rest) = href.split_once(':')?;
+    let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    // `https:page.html` is relative to a page of that scheme.
+    let is_relative =
+        matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !rest.starts_with("//");
+    (is_word && !is_relative).then_some(scheme)
+}
+
+/// Whether an address leads somewhere that a reader can go.
+pub(crate) fn is_followable(href: &str) -> bool {
+    let href = href.trim_ascii();
+    let is_script = scheme(href).is_some_and(|scheme| {
+        ["javascript", "data", "vbscript"]
+            .iter()
+            .any(|s| scheme.eq_ignore_ascii_case(s))
+    });
+    !href.is_empty() && !is_script
+}
+
+/// Whether a link with this text can be written as `<address>`.
+pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
+    let is_address =
+        text == address && (text.starts_with("https://") || text.starts_with("http://"));
+    let is_mail = address.strip_prefix("mailto:") == Some(text) && text.contains('@');
+    (is_address
+        || is_mail
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b".-_+@".contains(&b)))
+        && !text
+            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
+}
+
+/// Writes a link's destination.
+pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
+    let is_bare = are_balanced(address) && !address.starts_with('<') && !address.is_empty();
+    out.push_str(if is_bare { "" } else { "<" });
+    for (at, c) in address.char_indices() {
+        match c {
+            ' ' => out.push_str("%20"),
+            c if c.is_ascii_control() => {}
+            '\\' => out.push_str("%5C"),
+            '<' => out.push_str("%3C"),
+            '>' => out.push_str("%3E"),
+            '|' if in_cell => out.push_str("\\|"),
+            '&' if is_reference(&address[at + 1..]) => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out.push_str(if is_bare { "" } else { ">" });
+}
+
+/// Writes a link's title, when there is one.
+pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
+    let mut words = title.split_whitespace().peekable();
+    if words.peek().is_none() {
+        return;
+    }
+    out.push_str(" \"");
+    for (i, word) in words.enumerate() {
+        out.push_str(if i > 0 { " " } else { "" });
+        for (at, c) in word.char_indices() {
+            match c {
+                '"' | '\\' => out.push('\\'),
+                '|' if in_cell => out.push('\\'),
+                '&' if is_reference(&word[at + 1..]) => out.push('\\'),
+                _ => {}
+            }
+            out.push(c);
+        }
+    }
+    out.push('"');
+}
+
+fn are_balanced(address: &str) -> bool {
+    const DEPTH_MAX: usize = 16;
+    let mut depth = 0_usize;
+    for byte in address.bytes() {
+        match byte {
+            b'(' if depth == DEPTH_MAX => return false,
+            b'(' => depth += 1,
+            b')' if depth == 0 => return false,
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
+}
+
+/// Whether the text after `&` reads as a character reference.
+fn is_reference(after: &str) -> bool {
+    const NAME_BYTES_MAX: usize = 32;
+    let bytes = after.as_bytes();
+    let name = bytes
+        .iter()
+        .take(NAME_BYTES_MAX)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#')
+        .count();
+    name > 0 && bytes.get(name) == Some(&b';')
+}

@@ -1,0 +1,162 @@
+//! Preformatted text: what it says, and in which language.
+
+use trawl_sdk::{Element, Kind, Step, Tag};
+
+use crate::visible::is_hidden;
+
+/// Elements around a code block that may name its language.
+const WRAPPERS_MAX: usize = 2;
+
+/// Languages that some highlighters name with a bare class.
+const BARE_LANGUAGES: &[&str] = &[
+    "bash",
+    "c",
+    "cpp",
+    "csharp",
+    "css",
+    "diff",
+    "go",
+    "haskell",
+    "html",
+    "ini",
+    "java",
+    "javascript",
+    "json",
+    "kotlin",
+    "lua",
+    "makefile",
+    "perl",
+    "php",
+    "powershell",
+    "python",
+    "ruby",
+    "rust",
+    "scala",
+    "sh",
+    "shell",
+    "sql",
+    "swift",
+    "toml",
+    "typescript",
+    "xml",
+    "yaml",
+];
+
+/// The text of a preformatted element as shown: blocks within it begin a line, empty lines at both ends go.
+pub(crate) fn text_of(pre: Element<'_>) -> String {
+    let mut text = String::new();
+    let mut walk = pre.walk();
+    let mut depth = 0_usize;
+    while let Some(step) = walk.next() {
+        match step {
+            Step::Enter(node) => match node.kind() {
+                Kind::Text(own) => text.push_str(own),
+                Kind::Element(element) => {
+                    depth += 1;
+                    match element.tag() {
+                        Tag::Br => text.push('\n'),
+                        _ if depth > 1 && is_left_out(element) => walk.skip_children(),
+                        tag if depth > 1 && tag.is_block() => begin_line(&mut text),
+                        _ => {}
+                    }
+                }
+                Kind::TemplateContents => {
+                    depth += 1;
+                    walk.skip_children();
+                }
+                _ => {}
+            },
+            Step::Leave(node) => {
+                depth -= 1;
+                let tag = node.as_element().map(Element::tag);
+                if depth > 0 && tag.is_some_and(Tag::is_block) {
+                    begin_line(&mut text);
+                }
+            }
+        }
+    }
+    let end = text.trim_end().len();
+    text.truncate(end);
+    let first = text.find(|c| c != '\n' && c != ' ').unwrap_or(0);
+    let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    text.drain(..start);
+    text
+}
+
+fn begin_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+fn is_left_out(element: Element<'_>) -> bool {
+    matches!(element.tag(), Tag::Button | Tag::Textarea | Tag::Select)
+        || element.tag().is_never_shown()
+        || element.name() == "svg"
+        || is_hidden(element)
+}
+
+/// The language that a page states for a code block: on it, on the code within it, or on what wraps it.
+pub(crate) fn language(pre: Element<'_>) -> Option<&str> {
+    let code = pre.child_elements().find(|child| child.tag() == Tag::Code);
+    let around = pre.ancestors().take(WRAPPERS_MAX);
+    std::iter::once(pre)
+        .chain(code)
+        .chain(around)
+        .find_map(stated)
+        .or_else(|| [Some(pre), code].into_iter().flatten().find_map(bare))
+        .filter(|language| {
+            !matches!(
+                *language,
+                "default" | "none" | "text" | "plaintext" | "plain"
+            )
+        })
+}
+
+fn stated(element: Element<'_>) -> Option<&str> {
+    let own = element.tag() == Tag::Pre;
+    let attribute = ["data-lang", "data-language"]
+        .iter()
+        .find_map(|name| element.attr(name));
+    let lang = element.attr("lang").filter(|_| own);
+    attribute
+        .or_else(|| element.classes().find_map(language_of_class))
+        .or_else(|| brush(element.attr("class")?))
+        .or(lang)
+        .map(str::trim)
+        .filter(|language| is_language(language))
+}
+
+fn language_of_class(class: &str) -> Option<&str> {
+    const PREFIXES: &[&str] = &[
+        "language-",
+        "lang-",
+        "highlight-source-",
+        "highlight-",
+        "mw-highlight-lang-",
+        "sourceCode-",
+        "brush:",
+    ];
+    let language = PREFIXES
+        .iter()
+        .find_map(|prefix| class.strip_prefix(prefix))?;
+    is_language(language).then_some(language)
+}
+
+/// `brush: js; gutter: false`.
+fn brush(class: &str) -> Option<&str> {
+    let (_, rest) = class.split_once("brush:")?;
+    rest.trim_start().split([';', ' ']).next()
+}
+
+fn bare(element: Element<'_>) -> Option<&str> {
+    element
+        .classes()
+        .find(|class| BARE_LANGUAGES.contains(class))
+}
+
+fn is_language(word: &str) -> bool {
+    const BYTES_MAX: usize = 40;
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+#-_.".contains(&byte);
+    (1..=BYTES_MAX).contains(&word.len()) && word.bytes().all(is_part)
+}

@@ -1,0 +1,154 @@
+//! Which characters of a text need a backslash so that they are not read as markdown.
+//!
+//! The rules look at the end of what has been written and at the rest of the same text. Where a text ends and its neighbour is not
+//! known, they assume the worse.
+
+/// What a byte of text means to the writer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Plain,
+    Space,
+    Special,
+}
+
+const SPECIAL: &[u8] = b"\\`*_<&[]()~|#+->=:.";
+
+/// [`Class`] of every byte.
+pub(crate) const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Plain; 256];
+    let mut i = 0;
+    while i < SPECIAL.len() {
+        classes[SPECIAL[i] as usize] = Class::Special;
+        i += 1;
+    }
+    classes[b' ' as usize] = Class::Space;
+    classes[b'\t' as usize] = Class::Space;
+    classes[b'\n' as usize] = Class::Space;
+    classes[b'\r' as usize] = Class::Space;
+    classes[0x0c] = Class::Space;
+    classes
+};
+
+/// White space that a browser folds.
+pub(crate) fn is_space(byte: u8) -> bool {
+    CLASSES[byte as usize] == Class::Space
+}
+
+/// Where in the output a character is about to stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'o> {
+    /// The content of the current line so far.
+    pub(crate) line: &'o str,
+    /// Whether marks of blocks can begin here: in paragraphs, not in headings and cells.
+    pub(crate) in_flow: bool,
+    /// Whether the line is not the first of its paragraph.
+    pub(crate) after_break: bool,
+    /// Within the text of a link or image, where every bracket counts.
+    pub(crate) in_brackets: bool,
+    /// In a table's cell.
+    pub(crate) in_cell: bool,
+    /// In a word that is an address, which GFM makes a link as it stands.
+    pub(crate) in_address: bool,
+}
+
+/// Whether `text[at]`, a byte of [`Class::Special`], needs a backslash.
+pub(crate) fn needs_backslash(place: Place<'_>, text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let next = bytes.get(at + 1).copied();
+    let begins_line = place.in_flow && place.line.is_empty();
+    match bytes[at] {
+        b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
+        b'`' => true,
+        b'*' => begins_line || !is_between_blanks(place.line, next),
+        b'_' => !place.in_address && !is_harmless_underscore(place.line, text, at),
+        b'~' => {
+            !place.in_address
+                && (next == Some(b'~')
+                    || !place.line.is_empty() && !place.line.ends_with(is_blank)
+                    || place.line.ends_with('~'))
+        }
+        b'<' => next.is_none_or(|n| n.is_ascii_alphabetic() || matches!(n, b'/' | b'!' | b'?')),
+        b'&' => may_be_reference(&bytes[at + 1..]),
+        b'|' => place.in_cell || begins_line && place.after_break,
+        b'[' => place.in_brackets || begins_line && is_label(&bytes[at + 1..]),
+        b']' => place.in_brackets,
+        b'(' => place.line.ends_with(']'),
+        b':' => {
+            place.line.ends_with(']') && place.line.starts_with('[')
+                || begins_line && place.after_break && next == Some(b'-')
+        }
+        b'.' | b')' => place.in_flow && ends_word(next) && is_number(place.line),
+        b'>' => begins_line,
+        b'+' => begins_line && ends_word(next),
+        b'-' => begins_line && (place.after_break || is_run(&bytes[at..], b'-', usize::MAX)),
+        b'#' => begins_line && is_run(&bytes[at..], b'#', 6),
+        b'=' => begins_line && place.after_break,
+        _ => false,
+    }
+}
+
+/// White space in the eyes of the rules for emphasis.
+pub(crate) fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+}
+
+fn ends_word(next: Option<u8>) -> bool {
+    next.is_none_or(is_space)
+}
+
+fn is_between_blanks(line: &str, next: Option<u8>) -> bool {
+    next.is_some_and(is_space) && (line.is_empty() || line.ends_with(is_blank))
+}
+
+/// A run of underscores within a word, or between blanks, neither begins nor ends emphasis.
+fn is_harmless_underscore(line: &str, text: &str, at: usize) -> bool {
+    const RUN_MAX: usize = 16;
+    let is_mark = |byte: &u8| *byte == b'_';
+    let n_before = line.bytes().rev().take(RUN_MAX).take_while(is_mark).count();
+    let n_after = text[at..].bytes().take(RUN_MAX).take_while(is_mark).count();
+    let before = line[..line.len() - n_before].chars().next_back();
+    let after = text[at + n_after..].chars().next();
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            before.is_alphanumeric() && after.is_alphanumeric()
+                || is_blank(before) && is_blank(after)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the text after `&` could be read as a character reference.
+fn may_be_reference(after: &[u8]) -> bool {
+    const NAME_BYTES_MAX: usize = 32;
+    let name = after
+        .iter()
+        .take(NAME_BYTES_MAX)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#')
+        .count();
+    match after.get(name) {
+        Some(b';') => name > 0,
+        Some(_) => false,
+        None => true,
+    }
+}
+
+/// Whether a bracket at the start of a line could begin a definition, a footnote, a task or an alert.
+fn is_label(after: &[u8]) -> bool {
+    const LABEL_BYTES_MAX: usize = 1000;
+    let label = after.iter().take(LABEL_BYTES_MAX).position(|&b| b == b']');
+    match label.map(|end| (&after[..end], after.get(end + 1).copied())) {
+        Some((b" " | b"x" | b"X", next)) => ends_word(next),
+        Some((label, next)) => label.starts_with(b"!") || next.is_none_or(|next| next == b':'),
+        None => false,
+    }
+}
+
+fn is_number(line: &str) -> bool {
+    (1..=9).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether the bytes begin with at most `max` times `byte` and then a blank or their end.
+fn is_run(bytes: &[u8], byte: u8, max: usize) -> bool {
+    let run = bytes.iter().take_while(|&&b| b == byte).count();
+    run <= max && ends_word(bytes.get(run).copied())
+}

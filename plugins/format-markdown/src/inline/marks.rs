@@ -1,0 +1,269 @@
+//! Marks and links around text.
+
+use super::{Mode, Writer};
+use crate::address;
+use crate::flanking::{can_close, can_open};
+
+/// Marks and links that can stand in one another; deeper ones are left out.
+const NESTING_MAX: usize = 16;
+
+/// An element that encloses text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark<'a> {
+    /// Counted, but written as nothing.
+    Nothing,
+    Strong,
+    Emphasis,
+    Strike,
+    Sub,
+    Sup,
+    /// A link with its address as the page has it and its title.
+    Link(&'a str, &'a str),
+}
+
+impl Mark<'_> {
+    fn delimiter(self) -> &'static str {
+        match self {
+            Self::Strong => "**",
+            Self::Emphasis => "*",
+            Self::Strike => "~~",
+            _ => "",
+        }
+    }
+
+    /// Tag name for the cases that markdown's delimiters cannot express.
+    fn tag(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Emphasis => "em",
+            Self::Strike => "del",
+            Self::Sub => "sub",
+            Self::Sup => "sup",
+            _ => "",
+        }
+    }
+
+    fn is_star(self) -> bool {
+        matches!(self, Self::Strong | Self::Emphasis)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    mark: Mark<'a>,
+    id: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open<'a> {
+    mark: Mark<'a>,
+    id: u32,
+    /// Where its first mark stands in the output.
+    at: usize,
+    /// Begun as a tag, so ended as one.
+    as_tag: bool,
+}
+
+impl<'a> Writer<'a> {
+    /// A mark or link begins.
+    pub(crate) fn enter_mark(&mut self, mark: Mark<'a>) {
+        self.flush_code();
+        if self.wanted.len() >= NESTING_MAX {
+            self.n_ignored += 1;
+            return;
+        }
+        let is_header = matches!(self.mode, Mode::Heading(_) | Mode::Cell(true));
+        let is_within_own = self
+            .wanted
+            .iter()
+            .any(|outer| std::mem::discriminant(&outer.mark) == std::mem::discriminant(&mark));
+        let mark = match mark {
+            Mark::Strong if is_header => Mark::Nothing,
+            mark if is_within_own => match mark {
+                Mark::Sub | Mark::Sup => mark,
+                _ => Mark::Nothing,
+            },
+            mark => mark,
+        };
+        self.next_id += 1;
+        self.wanted.push(Wanted {
+            mark,
+            id: self.next_id,
+        });
+        self.in_sync = false;
+        self.in_link |= matches!(mark, Mark::Link(..));
+    }
+
+    /// The innermost mark or link ends.
+    pub(crate) fn leave_mark(&mut self) {
+        self.flush_code();
+        if self.n_ignored > 0 {
+            self.n_ignored -= 1;
+            return;
+        }
+        if let Some(Wanted {
+            mark: Mark::Link(..),
+            ..
+        }) = self.wanted.pop()
+        {
+            self.in_link = false;
+        }
+        self.in_sync = false;
+    }
+
+    /// Ends the marks that are no longer wanted, then writes the white space, then begins the new ones.
+    pub(super) fn sync(&mut self, first: char) {
+        let has_gap = self.pending.space || self.pending.breaks > 0;
+        let mut n_same = 0;
+        while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
+        {
+            // Two marks of a kind that touch become one: their delimiters would run together.
+            let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
+            if open.id != wanted.id && !joins {
+                break;
+            }
+            open.id = wanted.id;
+            n_same += 1;
+        }
+        let next = match has_gap {
+            true => None,
+            false => Some(self.first_but_stars(n_same, first)),
+        };
+        self.close_down_to(n_same, next);
+        self.write_pending();
+        for at in n_same..self.wanted.len() {
+            let next = self.first_but_stars(at + 1, first);
+            self.open_mark(self.wanted[at], next);
+        }
+        self.in_sync = true;
+    }
+
+    /// The first character that is not a star from the `at`th wanted mark on.
+    fn first_but_stars(&self, at: usize, first: char) -> char {
+        for wanted in &self.wanted[at..] {
+            match wanted.mark {
+                Mark::Nothing | Mark::Strong | Mark::Emphasis => {}
+                Mark::Strike => return '~',
+                Mark::Sub | Mark::Sup => return '<',
+                Mark::Link(..) => return '[',
+            }
+        }
+        first
+    }
+
+    fn open_mark(&mut self, wanted: Wanted<'a>, next: char) {
+        let at = self.lines.out.len();
+        let mark = wanted.mark;
+        let mut as_tag = false;
+        match mark {
+            Mark::Nothing => {}
+            Mark::Link(..) => {
+                if self.lines.out.ends_with('!') {
+                    self.lines.out.insert(at - 1, '\\');
+                }
+                self.lines.out.push('[');
+            }
+            Mark::Sub | Mark::Sup => as_tag = true,
+            _ => as_tag = !can_open(self.last_char(mark), next),
+        }
+        let at = self.lines.out.len() - usize::from(matches!(mark, Mark::Link(..)));
+        match as_tag {
+            true => {
+                self.lines.out.push('<');
+                self.lines.out.push_str(mark.tag());
+                self.lines.out.push('>');
+            }
+            false => self.lines.out.push_str(mark.delimiter()),
+        }
+        self.open.push(Open {
+            mark,
+            id: wanted.id,
+            at,
+            as_tag,
+        });
+    }
+
+    /// The last character of the line, not counting stars that delimit: a run of them is judged as one.
+    fn last_char(&self, mark: Mark<'_>) -> Option<char> {
+        let start = self.lines.line_start.max(match self.mode {
+            Mode::Cell(_) => self.leaf.unwrap_or(0),
+            _ => 0,
+        });
+        let line = self.lines.out.get(start..)?;
+        if !mark.is_star() || !line.ends_with('*') {
+            return line.chars().next_back();
+        }
+        const STARS_MAX: usize = 8;
+        let stars = line.bytes().rev().take(STARS_MAX);
+        let n_stars = stars.take_while(|&byte| byte == b'*').count();
+        line[..line.len() - n_stars].chars().next_back()
+    }
+
+    /// Ends the innermost marks until `n` are left; `next` is what follows them, `None` for white space or the end of a line.
+    pub(super) fn close_down_to(&mut self, n: usize, next: Option<char>) {
+        while self.open.len() > n {
+            let Some(open) = self.open.pop() else { return };
+            let next = match self.open[n..]
+                .iter()
+                .rev()
+                .find(|outer| !outer.mark.is_star() || outer.as_tag)
+            {
+                Some(outer) if outer.mark != Mark::Nothing => Some(']'),
+                _ => next,
+            };
+            self.close_mark(open, next);
+        }
+        self.in_sync = false;
+    }
+
+    fn close_mark(&mut self, open: Open<'a>, next: Option<char>) {
+        match open.mark {
+            Mark::Nothing => {}
+            Mark::Link(href, title) => self.close_link(open.at, href, title),
+            mark => {
+                let as_tag = open.as_tag || self.turn_into_tag(open, next);
+                match as_tag {
+                    true => {
+                        self.lines.out.push_str("</");
+                        self.lines.out.push_str(mark.tag());
+                        self.lines.out.push('>');
+                    }
+                    false => self.lines.out.push_str(mark.delimiter()),
+                }
+            }
+        }
+    }
+
+    /// Where the closing delimiter would not be read as one, the opening one is replaced by a tag.
+    fn turn_into_tag(&mut self, open: Open<'a>, next: Option<char>) -> bool {
+        if can_close(self.last_char(open.mark), next) {
+            return false;
+        }
+        let delimiter = open.mark.delimiter();
+        let tag = format!("<{}>", open.mark.tag());
+        self.lines
+            .out
+            .replace_range(open.at..open.at + delimiter.len(), &tag);
+        if self.lines.line_start > open.at {
+            self.lines.line_start += tag.len() - delimiter.len();
+        }
+        self.code_end = 0;
+        true
+    }
+
+    fn close_link(&mut self, at: usize, href: &str, title: &str) {
+        let text = &self.lines.out[at + 1..];
+        if title.is_empty() && text.contains([':', '@']) && !text.contains(['|', '\\', ' ']) {
+            let address = address::absolute(self.document, href);
+            if address::is_autolink(text, &address) {
+                let text = text.to_owned();
+                self.lines.out.truncate(at);
+                self.lines.out.push('<');
+                self.lines.out.push_str(&text);
+                self.lines.out.push('>');
+                return;
+            }
+        }
+        self.destination(href, title);
+    }
+}

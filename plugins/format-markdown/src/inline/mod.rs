@@ -1,0 +1,333 @@
+//! Text, marks, links and code within a block.
+//!
+//! What is around the text (`wanted`) and what has been begun in the output (`open`) are kept apart, and joined only when content
+//! comes. So marks never stand next to blanks, never enclose nothing, and are begun again after a block boundary within them.
+
+mod marks;
+mod spans;
+
+use trawl_sdk::Document;
+
+use crate::address;
+use crate::escape::{self, CLASSES, Class, Place};
+use crate::lines::{Gap, Lines};
+use marks::{Open, Wanted};
+
+pub(crate) use marks::Mark;
+pub(crate) use spans::longest_run;
+
+/// What kind of block the text goes into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Paragraphs; a line break stays one.
+    Flow,
+    /// A heading of this level: one line.
+    Heading(u8),
+    /// A table's cell: one line, with tags for breaks. The flag says that it is a header.
+    Cell(bool),
+}
+
+/// White space that is written when content follows it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    space: bool,
+    breaks: u8,
+}
+
+/// Writes text into blocks.
+pub(crate) struct Writer<'a> {
+    pub(crate) lines: Lines,
+    pub(crate) mode: Mode,
+    document: &'a Document<'a>,
+    /// Where the content of the block at hand begins; `None` between blocks.
+    leaf: Option<usize>,
+    pending: Pending,
+    wanted: Vec<Wanted<'a>>,
+    n_ignored: usize,
+    next_id: u32,
+    open: Vec<Open<'a>>,
+    in_sync: bool,
+    in_link: bool,
+    in_address: bool,
+    /// Elements of code around.
+    code_depth: usize,
+    /// Code that waits for more of it.
+    code: String,
+    /// Where the last code span ended.
+    code_end: usize,
+    /// Elements around that keep line breaks.
+    pub(crate) kept_breaks: usize,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(document: &'a Document<'a>, lines: Lines) -> Self {
+        Self {
+            lines,
+            mode: Mode::Flow,
+            document,
+            leaf: None,
+            pending: Pending::default(),
+            wanted: Vec::new(),
+            n_ignored: 0,
+            next_id: 0,
+            open: Vec::new(),
+            in_sync: true,
+            in_link: false,
+            in_address: false,
+            code_depth: 0,
+            code: String::new(),
+            code_end: 0,
+            kept_breaks: 0,
+        }
+    }
+
+    /// Whether blocks are boundaries only, because the text goes into one line.
+    pub(crate) fn is_one_line(&self) -> bool {
+        self.mode != Mode::Flow
+    }
+
+    /// Whether the block at hand has content.
+    pub(crate) fn has_content(&self) -> bool {
+        self.leaf.is_some() || !self.code.is_empty()
+    }
+
+    /// Text of the page, white space folded as a browser would.
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.code_depth > 0 {
+            self.code.push_str(text);
+        } else if self.kept_breaks > 0 && text.contains('\n') {
+            for (i, line) in text.split('\n').enumerate() {
+                if i > 0 {
+                    self.line_break();
+                }
+                self.folded(line);
+            }
+        } else {
+            self.folded(text);
+        }
+    }
+
+    fn folded(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let Some(start) = bytes.iter().position(|&byte| !escape::is_space(byte)) else {
+            if !bytes.is_empty() {
+                self.space();
+            }
+            return;
+        };
+        if start > 0 {
+            self.space();
+        }
+        let first = text[start..].chars().next().unwrap_or(' ');
+        self.begin_content(first);
+        self.escaped(&text[start..]);
+        if bytes.last().is_some_and(|&byte| escape::is_space(byte)) {
+            self.space();
+        }
+    }
+
+    /// Writes text that begins with content; white space at its end is left to the caller.
+    fn escaped(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let (mut copied, mut at) = (0, 0);
+        while at < bytes.len() {
+            match CLASSES[bytes[at] as usize] {
+                Class::Plain => at += 1,
+                Class::Space => {
+                    self.lines.out.push_str(&text[copied..at]);
+                    let run = bytes[at..].iter().take_while(|&&b| escape::is_space(b));
+                    at += run.count();
+                    copied = at;
+                    if at < bytes.len() {
+                        self.lines.out.push(' ');
+                    }
+                    self.in_address = false;
+                }
+                Class::Special => {
+                    self.lines.out.push_str(&text[copied..at]);
+                    copied = at;
+                    self.special(text, at);
+                    at += 1;
+                }
+            }
+        }
+        self.lines.out.push_str(&text[copied..]);
+    }
+
+    fn special(&mut self, text: &str, at: usize) {
+        let leaf = self.leaf.unwrap_or(0);
+        let place = Place {
+            line: &self.lines.out[self.lines.line_start..],
+            in_flow: self.mode == Mode::Flow,
+            after_break: self.lines.line_start > leaf,
+            in_brackets: self.in_link,
+            in_cell: matches!(self.mode, Mode::Cell(_)),
+            in_address: self.in_address,
+        };
+        if escape::needs_backslash(place, text, at) {
+            self.lines.out.push('\\');
+        }
+        if text[at..].starts_with("://") && self.lines.out.ends_with(|c: char| c.is_alphabetic()) {
+            self.in_address = true;
+        }
+    }
+
+    /// White space, or something like it.
+    pub(crate) fn space(&mut self) {
+        if self.code_depth > 0 {
+            self.code.push(' ');
+        } else {
+            self.flush_code();
+            self.pending.space = true;
+            self.in_address = false;
+        }
+    }
+
+    /// A line break; in a heading a space.
+    pub(crate) fn line_break(&mut self) {
+        self.flush_code();
+        self.in_address = false;
+        match self.mode {
+            Mode::Heading(_) => self.pending.space = true,
+            _ => self.pending.breaks = self.pending.breaks.saturating_add(1),
+        }
+    }
+
+    /// A boundary of blocks: ends the block at hand, or parts the text where it is all one line.
+    pub(crate) fn boundary(&mut self) {
+        match self.mode {
+            Mode::Flow => self.end_leaf(),
+            Mode::Heading(_) => {
+                self.flush_code();
+                self.pending.space = true;
+            }
+            Mode::Cell(_) => {
+                self.flush_code();
+                self.in_address = false;
+                self.pending.breaks = self.pending.breaks.max(1);
+            }
+        }
+    }
+
+    /// Ends the block at hand.
+    pub(crate) fn end_leaf(&mut self) {
+        self.flush_code();
+        if let Some(start) = self.leaf.take() {
+            self.close_down_to(0, None);
+            if matches!(self.mode, Mode::Heading(_)) {
+                self.guard_heading_end(start);
+            }
+            self.lines.gap = Gap::Blank;
+        }
+        self.pending = Pending::default();
+        self.in_address = false;
+    }
+
+    /// A heading's last `#`s would be taken for its closing marks.
+    fn guard_heading_end(&mut self, start: usize) {
+        let content = &self.lines.out[start..];
+        let rest = content.trim_end_matches('#');
+        if rest.len() < content.len() && (rest.is_empty() || rest.ends_with(' ')) {
+            self.lines.out.insert(start + rest.len(), '\\');
+        }
+    }
+
+    /// Writes markdown as it is, as content of the block at hand.
+    pub(crate) fn raw(&mut self, markdown: &str) {
+        if let Some(first) = markdown.chars().next() {
+            self.begin_content(first);
+            self.lines.out.push_str(markdown);
+        }
+    }
+
+    /// Writes an image.
+    pub(crate) fn image(&mut self, alt: &str, src: &str, title: &str) {
+        self.begin_content('!');
+        self.lines.out.push_str("![");
+        let was_in_link = std::mem::replace(&mut self.in_link, true);
+        self.escaped(alt.trim_ascii());
+        self.in_link = was_in_link;
+        self.in_address = false;
+        self.destination(src, title);
+    }
+
+    fn destination(&mut self, href: &str, title: &str) {
+        let address = address::absolute(self.document, href);
+        let in_cell = matches!(self.mode, Mode::Cell(_));
+        self.lines.out.push_str("](");
+        address::write(&mut self.lines.out, &address, in_cell);
+        address::write_title(&mut self.lines.out, title, in_cell);
+        self.lines.out.push(')');
+    }
+
+    fn begin_content(&mut self, first: char) {
+        self.flush_code();
+        self.content_begins(first);
+    }
+
+    /// Makes the output ready for content that begins with `first`.
+    fn content_begins(&mut self, first: char) {
+        if self.pending.breaks > 1 && self.mode == Mode::Flow && self.leaf.is_some() {
+            self.close_down_to(0, None);
+            self.leaf = None;
+        }
+        if self.leaf.is_none() {
+            self.begin_leaf();
+        } else if self.is_cell_empty() {
+            self.pending = Pending::default();
+        }
+        if !self.in_sync || self.open.len() != self.wanted.len() {
+            self.sync(first);
+        } else {
+            self.write_pending();
+        }
+    }
+
+    fn is_cell_empty(&self) -> bool {
+        matches!(self.mode, Mode::Cell(_)) && self.leaf == Some(self.lines.out.len())
+    }
+
+    fn begin_leaf(&mut self) {
+        self.pending = Pending::default();
+        self.lines.begin_block();
+        if let Mode::Heading(level) = self.mode {
+            let marks = std::iter::repeat_n('#', level as usize);
+            self.lines.out.extend(marks);
+            self.lines.out.push(' ');
+            self.lines.line_start = self.lines.out.len();
+        }
+        self.leaf = Some(self.lines.out.len());
+    }
+
+    /// Begins the content of a cell; nothing of it has been written.
+    pub(crate) fn begin_cell(&mut self, is_header: bool) {
+        self.mode = Mode::Cell(is_header);
+        self.pending = Pending::default();
+        self.lines.line_start = self.lines.out.len();
+        self.leaf = Some(self.lines.out.len());
+    }
+
+    /// Ends the content of a cell; gives whether there was any.
+    pub(crate) fn end_cell(&mut self) -> bool {
+        let is_empty = self.is_cell_empty() && self.code.trim_ascii().is_empty();
+        self.end_leaf();
+        self.mode = Mode::Flow;
+        !is_empty
+    }
+
+    fn write_pending(&mut self) {
+        let Pending { space, breaks } = std::mem::take(&mut self.pending);
+        match self.mode {
+            Mode::Cell(_) if breaks > 0 => {
+                let n = usize::from(breaks.min(2));
+                self.lines.out.extend(std::iter::repeat_n("<br>", n));
+            }
+            _ if breaks > 0 => {
+                self.lines.out.push_str("  ");
+                self.lines.next_line();
+            }
+            _ if space => self.lines.out.push(' '),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Code within a line.
+
+use super::{Mode, Writer};
+
+impl Writer<'_> {
+    /// Inline code begins.
+    pub(crate) fn enter_code(&mut self) {
+        self.code_depth += 1;
+    }
+
+    /// Inline code ends. It is written with the next content, so that neighbouring code becomes one.
+    pub(crate) fn leave_code(&mut self) {
+        self.code_depth -= 1;
+    }
+
+    /// Writes the code that has been gathered.
+    pub(super) fn flush_code(&mut self) {
+        if self.code.is_empty() {
+            return;
+        }
+        let code = std::mem::take(&mut self.code);
+        if code.starts_with(|c: char| c.is_ascii_whitespace()) {
+            self.pending.space = true;
+        }
+        if !code.trim_ascii().is_empty() {
+            self.code_span(&code);
+        }
+        if code.ends_with(|c: char| c.is_ascii_whitespace()) {
+            self.pending.space = true;
+        }
+        self.code = code;
+        self.code.clear();
+    }
+
+    /// Writes a code span; white space is folded.
+    pub(crate) fn code_span(&mut self, code: &str) {
+        self.content_begins('`');
+        if self.code_end == self.lines.out.len() && self.lines.out.ends_with('`') {
+            self.lines.out.push(' ');
+        }
+        let ticks = longest_run(code, b'`') + 1;
+        let fence = |out: &mut String| out.extend(std::iter::repeat_n('`', ticks));
+        let trimmed = code.trim_ascii();
+        let pad = trimmed.starts_with('`') || trimmed.ends_with('`');
+        let in_cell = matches!(self.mode, Mode::Cell(_));
+        let out = &mut self.lines.out;
+        fence(out);
+        out.push_str(if pad { " " } else { "" });
+        for (i, word) in trimmed.split_ascii_whitespace().enumerate() {
+            out.push_str(if i > 0 { " " } else { "" });
+            match in_cell {
+                true => out.push_str(&word.replace('|', "\\|")),
+                false => out.push_str(word),
+            }
+        }
+        out.push_str(if pad { " " } else { "" });
+        fence(out);
+        self.code_end = out.len();
+    }
+}
+
+/// Length of the longest run of `byte`.
+pub(crate) fn longest_run(text: &str, byte: u8) -> usize {
+    let (mut longest, mut run) = (0, 0);
+    for own in text.bytes() {
+        run = if own == byte { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}

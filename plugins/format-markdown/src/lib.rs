@@ -1,0 +1,54 @@
+//! Trawl's `markdown` format: a page as GitHub Flavored Markdown.
+//!
+//! One walk over the page writes one string, forward only. `walk` knows the elements, `lines` the containers around a line,
+//! `inline` the text within a block; the others answer single questions. A text ends with exactly one line feed, an empty page
+//! gives an empty text, and a page that is not HTML gives its text as it is.
+
+mod address;
+mod code;
+mod escape;
+mod flanking;
+mod inline;
+mod lines;
+mod lists;
+mod media;
+mod options;
+mod table;
+mod visible;
+mod walk;
+
+use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
+
+pub use options::{Links, Options};
+
+/// The format `markdown`.
+#[derive(Clone, Copy, Debug)]
+pub struct Markdown;
+
+impl Format for Markdown {
+    type Options = Options;
+
+    fn info() -> Info {
+        Info::new(
+            "markdown",
+            env!("CARGO_PKG_VERSION"),
+            "The page as GitHub Flavored Markdown",
+        )
+        .options_schema(options::SCHEMA)
+    }
+
+    fn render(document: &Document, _: Source, options: Options) -> Result<Output, Failure> {
+        if !document.is_html() {
+            return Ok(document.root().text().into());
+        }
+        let shown = walk::render(document, options, false);
+        let text = match shown.is_empty() {
+            // Some pages say all they have to say to browsers without scripts.
+            true => walk::render(document, options, true),
+            false => shown,
+        };
+        Ok(text.into())
+    }
+}
+
+trawl_sdk::export!(format: Markdown);

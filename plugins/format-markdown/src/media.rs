@@ -1,0 +1,51 @@
+//! Where an image really is: pages that load images late put a placeholder in `src`.
+
+use trawl_sdk::Element;
+
+use crate::address::is_followable;
+
+const LATE: &[&str] = &[
+    "data-src",
+    "data-original",
+    "data-lazy-src",
+    "data-lazy",
+    "data-url",
+];
+const LATE_SETS: &[&str] = &["srcset", "data-srcset", "data-lazy-srcset"];
+
+/// The address of an image as the page has it; `None` when it has none that a reader could use.
+pub(crate) fn source(image: Element<'_>) -> Option<&str> {
+    let usable = |name: &&str| image.attr(name).filter(|src| is_followable(src));
+    let from_set = |name: &&str| image.attr(name).and_then(largest);
+    usable(&"src")
+        .or_else(|| LATE.iter().find_map(usable))
+        .or_else(|| LATE_SETS.iter().find_map(from_set))
+}
+
+/// Whether an image is there to be counted, not to be seen.
+pub(crate) fn is_pixel(image: Element<'_>) -> bool {
+    ["width", "height"]
+        .iter()
+        .all(|name| matches!(image.attr(name), Some("0" | "1")))
+}
+
+/// The candidate of a `srcset` with the greatest width or density.
+fn largest(set: &str) -> Option<&str> {
+    let size = |descriptor: Option<&str>| {
+        let number = descriptor?.trim_end_matches(['w', 'x', ',']);
+        number.parse::<f32>().ok()
+    };
+    let mut best: Option<(&str, f32)> = None;
+    // A comma parts candidates only where white space follows: addresses may have commas.
+    for candidate in set.split(", ").flat_map(|part| part.split(",\n")) {
+        let mut words = candidate.split_ascii_whitespace();
+        let Some(address) = words.next().map(|word| word.trim_end_matches(',')) else {
+            continue;
+        };
+        let size = size(words.next()).unwrap_or(1.0);
+        if is_followable(address) && best.is_none_or(|(_, largest)| size > largest) {
+            best = Some((address, size));
+        }
+    }
+    best.map(|(address, _)| address)
+}

@@ -1,0 +1,51 @@
+//! What a caller can ask of the format.
+
+use serde::Deserialize;
+
+/// JSON Schema of [`Options`].
+pub(crate) const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "links": {
+      "enum": ["inline", "none"],
+      "default": "inline",
+      "description": "`inline` writes links as `[text](address)`; `none` leaves their text alone."
+    },
+    "images": {
+      "type": "boolean",
+      "default": true,
+      "description": "Whether images are written as `![alt](address)`; otherwise they are left out."
+    }
+  }
+}"#;
+
+/// Options of one request.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// How links are written.
+    pub links: Links,
+    /// Whether images are written.
+    pub images: bool,
+}
+
+/// How links are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Links {
+    /// `[text](address)`.
+    #[default]
+    Inline,
+    /// The text alone.
+    None,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            links: Links::Inline,
+            images: true,
+        }
+    }
+}

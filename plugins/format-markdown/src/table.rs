@@ -1,0 +1,247 @@
+//! Tables: which ones hold data, and where their cells stand.
+
+use trawl_sdk::{Element, Tag};
+
+use crate::lines::Lines;
+use crate::visible::{is_hidden, style_value};
+
+/// Columns of the widest table that is written as one; a wider one is not data to read.
+const COLUMNS_MAX: usize = 400;
+/// Columns or rows that one cell may span.
+const SPAN_MAX: usize = 100;
+/// Empty places that a table may have because of spans, at first and for each cell. Without a bound a few cells that span
+/// thousands of rows would fill gigabytes.
+const PADDING_MAX: usize = 2000;
+const PADDING_PER_CELL: usize = 8;
+
+/// How a column is aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Align {
+    Unsaid,
+    Left,
+    Centre,
+    Right,
+}
+
+/// A table of data while it is written.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    n_columns: usize,
+    /// Whether the first row is a header.
+    pub(crate) has_header: bool,
+    /// Whether the row at hand is the first one.
+    pub(crate) is_first_row: bool,
+    /// Where the last row ended in the output.
+    end: usize,
+    /// Whether the row at hand has a cell.
+    pub(crate) in_row: bool,
+    aligns: Vec<Align>,
+    places: Places,
+    /// Places of the row at hand that have been written.
+    n_written: usize,
+}
+
+/// Where the next cell stands, with the cells of rows above that reach down.
+#[derive(Debug)]
+struct Places {
+    row: usize,
+    column: usize,
+    /// For each column the first row that is free.
+    free_from: Vec<usize>,
+    padding: usize,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            row: 0,
+            column: 0,
+            free_from: Vec::new(),
+            padding: PADDING_MAX,
+        }
+    }
+}
+
+impl Places {
+    fn next_row(&mut self) {
+        self.row += 1;
+        self.column = 0;
+    }
+
+    /// Takes the place of a cell; gives its column.
+    fn take(&mut self, cell: Element<'_>) -> usize {
+        let taken = |places: &Self| {
+            places
+                .free_from
+                .get(places.column)
+                .is_some_and(|&row| row > places.row)
+        };
+        while self.padding > 0 && taken(self) {
+            self.column += 1;
+            self.padding -= 1;
+        }
+        let column = self.column;
+        self.padding += PADDING_PER_CELL;
+        let wide = span(cell, "colspan").min(self.padding);
+        let until = self.row + span(cell, "rowspan");
+        let end = self.column + wide;
+        if self.free_from.len() < end && end <= COLUMNS_MAX + SPAN_MAX {
+            self.free_from.resize(end, 0);
+        }
+        for free_from in self.free_from.iter_mut().take(end).skip(self.column) {
+            *free_from = until;
+        }
+        self.column = end;
+        column
+    }
+}
+
+fn span(cell: Element<'_>, name: &str) -> usize {
+    let span = cell.attr(name).and_then(|value| value.trim().parse().ok());
+    span.unwrap_or(1_usize).clamp(1, SPAN_MAX)
+}
+
+impl Grid {
+    /// Looks a table over; `None` when it only lays out the page: a table within it, one row or one column.
+    pub(crate) fn of(table: Element<'_>) -> Option<Self> {
+        if matches!(table.attr("role"), Some("presentation" | "none")) {
+            return None;
+        }
+        let mut places = Places::default();
+        let (mut n_columns, mut n_rows, mut in_row) = (0, 0, false);
+        let (mut has_header, mut aligns) = (true, Vec::new());
+        let mut inside = table.descendants();
+        while let Some(node) = inside.next() {
+            let Some(element) = node.as_element() else {
+                continue;
+            };
+            match element.tag() {
+                Tag::Table => return None,
+                _ if is_hidden(element) => inside.skip_inside(node),
+                Tag::Tr => {
+                    places.next_row();
+                    in_row = false;
+                }
+                Tag::Td | Tag::Th => {
+                    places.take(element);
+                    n_rows += usize::from(!in_row);
+                    in_row = true;
+                    n_columns = n_columns.max(places.column);
+                    if n_rows == 1 {
+                        has_header &= element.tag() == Tag::Th || is_in_head(element);
+                        aligns.resize(places.column.min(COLUMNS_MAX), Align::Unsaid);
+                        if let Some(last) = aligns.last_mut() {
+                            *last = align(element);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let is_data = n_rows > 1 && (2..=COLUMNS_MAX).contains(&n_columns);
+        is_data.then(|| Self {
+            n_columns,
+            has_header,
+            is_first_row: true,
+            end: 0,
+            in_row: false,
+            aligns,
+            places: Places::default(),
+            n_written: 0,
+        })
+    }
+
+    /// Goes to the next row; it is written with its first cell.
+    pub(crate) fn next_row(&mut self) {
+        self.places.next_row();
+        self.in_row = false;
+        self.n_written = 0;
+    }
+
+    /// Takes the place of a cell; gives how many empty places stand before it.
+    pub(crate) fn take(&mut self, cell: Element<'_>) -> usize {
+        let column = self.places.take(cell);
+        let n_before = column - self.n_written;
+        self.n_written = column + 1;
+        n_before
+    }
+
+    /// Begins the row at hand with its first cell. A table without a header gets an empty one, which GFM wants.
+    pub(crate) fn begin_row(&mut self, lines: &mut Lines) {
+        let goes_on = !self.is_first_row && lines.out.len() == self.end;
+        if !self.is_first_row && !goes_on {
+            // A caption stood between: the rest is a table of its own.
+            (self.is_first_row, self.has_header) = (true, false);
+        }
+        match goes_on {
+            true => lines.next_line(),
+            false => lines.begin_block(),
+        }
+        if self.is_first_row && !self.has_header {
+            self.write_missing(lines);
+            self.write_delimiters(lines);
+            lines.next_line();
+        }
+        lines.out.push('|');
+        self.in_row = true;
+    }
+
+    /// Ends the row at hand.
+    pub(crate) fn end_row(&mut self, lines: &mut Lines) {
+        if !self.in_row {
+            return;
+        }
+        if self.is_first_row && self.has_header {
+            for _ in self.n_written..self.n_columns {
+                lines.out.push_str(" |");
+            }
+            self.write_delimiters(lines);
+        }
+        self.is_first_row = false;
+        self.in_row = false;
+        self.end = lines.out.len();
+    }
+
+    fn write_missing(&self, lines: &mut Lines) {
+        lines.out.push('|');
+        for _ in 0..self.n_columns {
+            lines.out.push_str(" |");
+        }
+    }
+
+    /// The row that parts header and body.
+    fn write_delimiters(&self, lines: &mut Lines) {
+        lines.next_line();
+        lines.out.push('|');
+        for column in 0..self.n_columns {
+            lines.out.push_str(match self.aligns.get(column) {
+                Some(Align::Left) => " :-- |",
+                Some(Align::Centre) => " :-: |",
+                Some(Align::Right) => " --: |",
+                _ => " --- |",
+            });
+        }
+    }
+}
+
+fn is_in_head(cell: Element<'_>) -> bool {
+    cell.ancestors()
+        .take(2)
+        .any(|element| element.tag() == Tag::Thead)
+}
+
+fn align(cell: Element<'_>) -> Align {
+    let style = cell
+        .attr("style")
+        .and_then(|style| style_value(style, "text-align"));
+    match style
+        .or(cell.attr("align"))
+        .map(str::to_ascii_lowercase)
+        .as_deref()
+    {
+        Some("left") => Align::Left,
+        Some("center") => Align::Centre,
+        Some("right") => Align::Right,
+        _ => Align::Unsaid,
+    }
+}

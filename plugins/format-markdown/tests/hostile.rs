@@ -1,0 +1,147 @@
+//! Pages that want too much: they give an answer, in time that grows with their size and no faster, and never a panic.
+
+use std::time::{Duration, Instant};
+
+use format_markdown::Markdown;
+use serde_json::json;
+use trawl_sdk::testkit;
+
+fn markdown(html: &str) -> String {
+    testkit::page(html).render_text::<Markdown>(json!({}))
+}
+
+fn time(html: &str) -> Duration {
+    let page = testkit::page(html);
+    let document = page.document();
+    drop(document);
+    let start = Instant::now();
+    page.render_text::<Markdown>(json!({}));
+    start.elapsed()
+}
+
+/// Sixteen times the page may take eighty times as long; a quadratic walk would take 256 times.
+fn check_linear(name: &str, page: impl Fn(usize) -> String) {
+    const SMALL: usize = 500;
+    let fastest = |n: usize| (0..3).map(|_| time(&page(n))).min().unwrap_or_default();
+    let (small, large) = (fastest(SMALL), fastest(SMALL * 16));
+    let bound = small * 80 + Duration::from_millis(20);
+    assert!(
+        large <= bound,
+        "{name}: {small:?} for {SMALL}, {large:?} for sixteen times as many"
+    );
+}
+
+#[test]
+fn time_grows_with_the_page() {
+    check_linear("siblings", |n| "<p>a <b>b</b> c".repeat(n));
+    check_linear("text", |n| "a*b_c[d]&lt;e ".repeat(n));
+    check_linear("underscores", |n| format!("a{}b", "_".repeat(n * 10)));
+    check_linear("brackets", |n| "[".repeat(n * 10));
+    check_linear("backticks", |n| format!("<code>{}</code>", "`".repeat(n)));
+    check_linear("marks that need tags", |n| "a<b>.</b>b".repeat(n));
+    check_linear("breaks", |n| format!("<p>{}", "a<br>".repeat(n)));
+    check_linear("items", |n| format!("<ul>{}", "<li>a".repeat(n)));
+    check_linear("rows", |n| format!("<table>{}", "<tr><td>a<td>b".repeat(n)));
+    check_linear("links", |n| "<a href=x>a</a> ".repeat(n));
+    check_linear("code lines", |n| {
+        format!("<pre>{}</pre>", "a ` b\n".repeat(n))
+    });
+}
+
+#[test]
+fn spans_do_not_fill_the_memory() {
+    let wide = "<tr><td colspan=1000 rowspan=60000>a<td>b".repeat(2_000);
+    let text = markdown(&format!("<table>{wide}</table>"));
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+}
+
+#[test]
+fn deep_nesting_is_answered() {
+    for tag in [
+        "div",
+        "ul><li",
+        "blockquote",
+        "b",
+        "i",
+        "sup",
+        "span",
+        "table><tr><td",
+        "dl><dd",
+        "a href=x",
+        "code",
+    ] {
+        let html = format!("{}deep", format!("<{tag}>").repeat(600));
+        let text = markdown(&html);
+        assert!(text.contains("deep"), "{tag}: {text:?}");
+        assert!(text.len() < 100_000, "{tag}: {} bytes", text.len());
+    }
+}
+
+#[test]
+fn any_text_keeps_its_letters() {
+    let alphabet = [
+        "*",
+        "_",
+        "`",
+        "[",
+        "]",
+        "(",
+        ")",
+        "!",
+        "&lt;",
+        "&gt;",
+        "&amp;",
+        "\\",
+        "#",
+        "-",
+        "+",
+        "1.",
+        "~",
+        "|",
+        " ",
+        "\n",
+        "é",
+        "字",
+        "\u{a0}",
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        "<a href='(x'>",
+        "</a>",
+        "<br>",
+        "<code>",
+        "</code>",
+        "<p>",
+        "<li>",
+        "<td>",
+        "<table><tr><td>",
+        "</table>",
+        "<pre>",
+        "</pre>",
+        "<h2>",
+        "</h2>",
+        "x",
+    ];
+    let mut seed = 7_u64;
+    for _ in 0..3_000 {
+        let mut html = String::new();
+        for _ in 0..24 {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            html.push_str(alphabet[(seed >> 33) as usize % alphabet.len()]);
+        }
+        let text = markdown(&html);
+        let letters = |text: &str, letter: char| text.chars().filter(|&c| c == letter).count();
+        assert_eq!(
+            letters(&text, '字'),
+            letters(&html, '字'),
+            "{html:?} gave {text:?}"
+        );
+        assert!(
+            text.is_empty() || text.ends_with('\n') && !text.ends_with("\n\n"),
+            "{html:?} gave {text:?}"
+        );
+    }
+}
