@@ -1,32 +1,42 @@
-//! Measures what the README and the tests promise; one table, medians.
+//! `cargo xtask bench [NAME]`: how fast Trawl is, as ratios measured side by side in one run.
 
+#![expect(clippy::print_stdout, reason = "a benchmark's output is its table")]
+
+mod corpus;
 mod engine;
+mod guests;
+mod ledger;
+mod parse;
+mod scrape;
 
-use std::io::Write;
+use mimalloc::MiMalloc;
 
-/// One line of the table.
-pub(crate) struct Row {
-    /// What was measured.
-    pub(crate) name: String,
-    /// The median.
-    pub(crate) median: f64,
-    /// Its unit.
-    pub(crate) unit: &'static str,
-    /// The most it may be; `None` when nothing is promised.
-    pub(crate) at_most: Option<f64>,
-}
+/// The server's allocator, so that what is measured here is what it does there.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// A benchmark by its name on the command line.
+type Bench = (&'static str, fn() -> anyhow::Result<()>);
+
+const BENCHES: [Bench; 5] = [
+    ("parse", parse::run),
+    ("engine", engine::run),
+    ("guests", guests::run),
+    ("ledger", ledger::run),
+    ("scrape", scrape::run),
+];
 
 fn main() -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for row in engine::rows()? {
-        let promise = row
-            .at_most
-            .map_or(String::new(), |most| format!("at most {most}"));
-        writeln!(
-            out,
-            "{:<60} {:>10.2} {:<5} {promise}",
-            row.name, row.median, row.unit
-        )?;
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(unknown) = wanted.iter().find(|name| BENCHES.iter().all(|(known, _)| known != name)) {
+        let names: Vec<_> = BENCHES.iter().map(|(name, _)| *name).collect();
+        anyhow::bail!("there is no benchmark `{unknown}`; there are {}", names.join(", "));
+    }
+    for (name, run) in BENCHES {
+        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+            println!("\n== {name}");
+            run()?;
+        }
     }
     Ok(())
 }

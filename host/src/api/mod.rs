@@ -31,6 +31,27 @@ pub use service::{Health, Order, Outcomes, Run, Service};
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::page::PageOutcome;
+use crate::plan::{Catalog, PagePlan};
+
+/// What a request object means, for callers inside the program: the command line asks in the interface's own words.
+///
+/// # Errors
+/// [`wire::RequestError`] naming the parameter that is wrong.
+pub fn plan(request: &Value, catalog: &dyn Catalog) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
+    let ground = wire::Ground { catalog, pools: &[] };
+    wire::scrape_plan(request.to_string().as_bytes(), wire::Verb::Scrape, ground).map(|plan| plan.pages)
+}
+
+/// A page's entry as the interface would write it.
+pub fn entry_json(outcome: &PageOutcome) -> Vec<u8> {
+    let mut entry = Vec::new();
+    entry::write(outcome, &mut entry);
+    entry
+}
+
 /// What every handler gets.
 #[derive(Clone)]
 struct Api {

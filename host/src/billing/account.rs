@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
 use crate::model::Nanodollars;
 use crate::store::{AccountId, AccountRecord, KeyRecord};
 
@@ -36,6 +39,8 @@ impl Funds {
 pub(super) struct Wallet {
     pub(super) account: Arc<Account>,
     funds: Mutex<Funds>,
+    /// Told whenever money may have become free.
+    freed: Notify,
 }
 
 impl Wallet {
@@ -45,7 +50,18 @@ impl Wallet {
 
     /// Reads or changes the money while nobody else does.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Funds) -> T) -> T {
-        change(&mut self.funds.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut funds = self.funds.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = funds.available();
+        let changed = change(&mut funds);
+        if funds.available() > before {
+            self.freed.notify_waiters();
+        }
+        changed
+    }
+
+    /// Resolves when money becomes free after this call.
+    pub(super) fn freed(&self) -> Notified<'_> {
+        self.freed.notified()
     }
 }
 
@@ -127,6 +143,7 @@ impl Book {
         let wallet = Wallet {
             account: Arc::clone(&account),
             funds: Mutex::new(funds),
+            freed: Notify::new(),
         };
         self.write(|pages| {
             pages

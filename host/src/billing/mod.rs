@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
@@ -167,6 +168,45 @@ impl Billing {
             .wallet(account)
             .ok_or(FundsError::UnknownAccount)?;
         Hold::take(wallet, &self.queue, &self.clock, ceiling, page_url, run)
+    }
+
+    /// As [`Self::hold`], but waits until `deadline` while all that is left is set aside for other pages.
+    ///
+    /// # Errors
+    /// [`FundsError`] when nothing is left, or when nothing came free in time.
+    pub async fn hold_when_free(
+        &self,
+        account: &AccountId,
+        ceiling: Nanodollars,
+        page_url: &str,
+        run: &str,
+        deadline: Instant,
+    ) -> Result<Hold, FundsError> {
+        let wallet = self
+            .book
+            .wallet(account)
+            .ok_or(FundsError::UnknownAccount)?;
+        loop {
+            let freed = wallet.freed();
+            match self.hold(account, ceiling, page_url, run) {
+                Err(FundsError::AllHeld) => {}
+                decided => return decided,
+            }
+            if tokio::time::timeout_at(deadline, freed).await.is_err() {
+                return Err(FundsError::AllHeld);
+            }
+        }
+    }
+
+    /// Whether the account has anything left, set aside or not: asked once before a run starts.
+    ///
+    /// # Errors
+    /// [`FundsError::Empty`] when the balance is used up.
+    pub fn admit(&self, account: &AccountId) -> Result<(), FundsError> {
+        match self.funds(account).balance {
+            left if left > Nanodollars::ZERO => Ok(()),
+            _ => Err(FundsError::Empty),
+        }
     }
 
     /// Balance and what is set aside; zeros for an unknown account.

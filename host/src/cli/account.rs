@@ -16,7 +16,7 @@ use crate::model::Nanodollars;
 
 /// Accounts, their keys and their money.
 #[derive(Debug, Args)]
-pub struct AccountArgs {
+pub(super) struct AccountArgs {
     /// Data directory.
     #[arg(
         long,
@@ -100,7 +100,7 @@ enum KeyCommand {
 ///
 /// # Errors
 /// What went wrong, in words for the operator.
-pub async fn run(args: AccountArgs) -> anyhow::Result<()> {
+pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
     let mut operator = Operator::reach(&args.data, creates).await?;
     let answered = answer(&mut operator, args.command).await;

@@ -1,3 +1,120 @@
-//! The command line.
+//! The command line. Each command is a file; rules live in the rooms.
 
+mod account;
 pub mod plugin;
+mod scrape;
+mod serve;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Parser, Subcommand};
+
+/// A web scraping server with WebAssembly plugins.
+#[derive(Debug, Parser)]
+#[command(name = "trawl", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve(serve::ServeArgs),
+    /// Fetch one page and print its content; no server needed.
+    Scrape(scrape::ScrapeArgs),
+    /// Create accounts, top them up, read their statements.
+    Account(account::AccountArgs),
+    /// Write, build, test, check and list plugins.
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
+}
+
+/// Runs the command line. Errors go to stderr with their causes, one a line, and give exit code 1.
+pub fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            error
+                .chain()
+                .skip(1)
+                .for_each(|cause| eprintln!("  because: {cause}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(args) => runtime()?.block_on(serve::run(args)),
+        Command::Scrape(args) => runtime()?.block_on(scrape::run(args)),
+        Command::Account(args) => runtime()?.block_on(account::run(args)),
+        Command::Plugin(command) => plugin::run(command),
+    }
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+}
+
+/// The plugin manifest: the one named, else `plugins.toml` in the working directory, beside the program, or in the checkout
+/// that the program was built in.
+fn plugins_file(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    if let Some(named) = named {
+        return Ok(named);
+    }
+    let program = std::env::current_exe().ok();
+    let beside = program
+        .iter()
+        .flat_map(|program| program.ancestors().skip(1).take(3))
+        .map(Path::to_owned);
+    let folders = std::iter::once(PathBuf::from(".")).chain(beside);
+    match folders
+        .map(|folder| folder.join("plugins.toml"))
+        .find(|file| file.is_file())
+    {
+        Some(file) => Ok(file),
+        None => bail!("there is no `plugins.toml` here or beside the program: name one with `--plugins`"),
+    }
+}
+
+/// Where commands that run without a data directory keep compiled plugins.
+fn cache_folder() -> PathBuf {
+    environment("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| environment("HOME").map(|home| Path::new(&home).join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("trawl")
+}
+
+/// What `RUST_LOG` asks for.
+fn log_filter() -> Option<String> {
+    environment("RUST_LOG")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line reads the environment for the server"
+)]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A line on standard output. A reader that went away is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    Ok(print_bytes(format!("{text}\n").as_bytes())?)
+}
+
+fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}

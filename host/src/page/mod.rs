@@ -1,5 +1,7 @@
 //! One page from plan to outcome: hold, serve, extract, price, settle.
 
 mod outcome;
+mod run;
 
 pub use outcome::{Content, PageOutcome, Piece, VendorPart};
+pub use run::{Payer, Rooms, RunContext, produce, run, transform};

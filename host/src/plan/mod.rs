@@ -184,6 +184,14 @@ pub struct OutputPlan {
     pub max_size: Option<usize>,
 }
 
+impl OutputPlan {
+    /// Whether any output reads the parsed document. A page that nobody reads is not parsed.
+    pub fn needs_document(&self) -> bool {
+        let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
+        self.links || self.metadata || !self.extractors.is_empty() || self.formats.iter().any(is_made)
+    }
+}
+
 /// One format of `content`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormatChoice {

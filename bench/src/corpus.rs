@@ -1,0 +1,47 @@
+//! Pages that are not ours: the HTML documentation that comes with the Rust toolchain.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+/// Folder of the toolchain's HTML documentation.
+pub(crate) fn root() -> anyhow::Result<PathBuf> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output().context("`rustc` does not run")?;
+    let root = Path::new(String::from_utf8(output.stdout)?.trim()).join("share/doc/rust/html");
+    anyhow::ensure!(root.is_dir(), "the toolchain has no documentation at `{}`: `rustup component add rust-docs`", root.display());
+    Ok(root.canonicalize()?)
+}
+
+/// Every 90th of the pages of 8 to 300 KiB in the order of their paths, at most 200; paths relative to [`root`].
+pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
+    let root = root()?;
+    let mut found = Vec::new();
+    collect(&root, &mut found)?;
+    found.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    let every_90th = found.into_iter().skip(89).step_by(90).take(200);
+    every_90th.map(|path| Ok(path.strip_prefix(&root)?.to_owned())).collect()
+}
+
+/// The texts of [`pages`].
+pub(crate) fn texts() -> anyhow::Result<Vec<String>> {
+    let root = root()?;
+    pages()?.iter().map(|page| Ok(std::fs::read_to_string(root.join(page))?)).collect()
+}
+
+/// `find -name '*.html' -size +8k -size -300k`: sizes in whole KiB, rounded up.
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), found)?;
+        } else if kind.is_file() && entry.path().extension().is_some_and(|end| end == "html") {
+            let kib = entry.metadata()?.len().div_ceil(1024);
+            if kib > 8 && kib < 300 {
+                found.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}

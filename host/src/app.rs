@@ -1,0 +1,208 @@
+//! App: the only place where rooms are built and joined.
+
+mod health;
+mod run;
+mod settings;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use futures_util::future::BoxFuture;
+use tokio::net::TcpListener;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use run::AppRun;
+
+use crate::api::{self, Health, Run, Service};
+use crate::billing::{Account, Billing, Prices, Tariff};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::control;
+use crate::egress::Egress;
+use crate::extract::Workers;
+use crate::fetch::{FetchConfig, Fetcher};
+use crate::page::{Payer, Rooms};
+use crate::plan::Pool;
+use crate::plugins::{Plugins, PluginsConfig};
+use crate::politeness::{Politeness, PolitenessConfig};
+use crate::routing::Routing;
+use crate::store::sqlite::SqliteStore;
+use crate::store::{DataDir, Store};
+use crate::telemetry;
+
+/// How long requests in flight may go on after the server was told to stop.
+const DRAIN_MAX: Duration = Duration::from_secs(30);
+
+/// Where the server keeps and finds its things.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Data directory: database, compiled plugins, control socket.
+    pub data: PathBuf,
+    /// The plugin manifest.
+    pub plugins: PathBuf,
+}
+
+/// The whole server, joined.
+pub struct App {
+    config: Config,
+    pools: Vec<Pool>,
+    prices: Prices,
+    plugins: Arc<Plugins>,
+    rooms: Arc<Rooms>,
+    billing: Billing,
+    store: Arc<dyn Store>,
+    egress: Arc<Egress>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    health: Mutex<Option<(Instant, Health)>>,
+    started: Instant,
+    data: PathBuf,
+}
+
+/// What serves pages without accounts: for the command line's `scrape` and, inside [`App`], for the server.
+pub struct Engine {
+    /// The plugins.
+    pub plugins: Arc<Plugins>,
+    /// The rooms that serve a page.
+    pub rooms: Arc<Rooms>,
+    egress: Arc<Egress>,
+}
+
+impl Engine {
+    /// Builds the rooms that serve pages. Compiled plugins are kept in `cache`.
+    ///
+    /// # Errors
+    /// A setting that makes no sense, or a plugin that does not load.
+    pub async fn build(config: &Config, manifest: &Path, cache: PathBuf) -> anyhow::Result<Self> {
+        let egress = Egress::new(settings::egress(config)?).context("the way out cannot be set up")?;
+        let fetch = FetchConfig {
+            user_agent: config.egress.user_agent.clone().unwrap_or(FetchConfig::default().user_agent),
+            ..FetchConfig::default()
+        };
+        let politeness = PolitenessConfig { in_flight_per_host: config.limits.connections_per_host };
+        let routing = Routing::new(Fetcher::new(Arc::clone(&egress), fetch), Politeness::new(&politeness));
+        let manifest = std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
+        let cache_dir = std::path::absolute(cache).context("the folder for compiled plugins has no absolute path")?;
+        let load = move || Plugins::start(PluginsConfig { manifest, cache_dir });
+        let plugins = tokio::task::spawn_blocking(load).await?.context("the plugins cannot be loaded")?;
+        let rooms = Arc::new(Rooms { routing, workers: Workers::new() });
+        Ok(Self { plugins, rooms, egress })
+    }
+}
+
+impl App {
+    /// Takes the data directory and builds every room.
+    ///
+    /// # Errors
+    /// What kept a room from being built: a directory in use, a plugin that does not load, a setting that makes no sense.
+    pub async fn build(config: Config, places: &Places) -> anyhow::Result<Arc<Self>> {
+        let tasks = TaskTracker::new();
+        let prices = settings::prices(&config)?;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
+        let engine = Engine::build(&config, &places.plugins, places.data.join("compiled")).await?;
+        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
+        Ok(Arc::new(Self {
+            pools: settings::pools(&config)?,
+            config,
+            prices,
+            plugins: engine.plugins,
+            rooms: engine.rooms,
+            egress: engine.egress,
+            billing,
+            store,
+            tasks,
+            stop: CancellationToken::new(),
+            health: Mutex::default(),
+            started: Instant::now(),
+            data: places.data.clone(),
+        }))
+    }
+
+    /// The money.
+    pub fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    /// Tells the server to take no new work and to end.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Serves at `listener` until [`Self::stop`], then lets requests in flight end and closes the store.
+    ///
+    /// # Errors
+    /// When the control socket cannot be made or the listener fails.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
+        self.egress.refuse_listener(listener.local_addr()?);
+        control::listen(&self.data, self.billing.clone(), self.stop.clone(), &self.tasks)?;
+        self.tasks.spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            stop.run_until_cancelled(telemetry::keep_up()).await;
+        });
+        let service = Arc::clone(&self) as Arc<dyn Service>;
+        let router = api::router(service).into_make_service_with_connect_info::<SocketAddr>();
+        let serving = axum::serve(listener, router).with_graceful_shutdown(self.stop.clone().cancelled_owned());
+        tokio::select! {
+            served = serving.into_future() => served?,
+            () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
+        }
+        self.billing.close().await;
+        self.tasks.close();
+        let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
+        self.store.close().await;
+        Ok(())
+    }
+
+    async fn drained_too_long(&self) {
+        self.stop.cancelled().await;
+        tokio::time::sleep(DRAIN_MAX).await;
+    }
+}
+
+impl Service for App {
+    fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    fn requests_per_minute(&self) -> u32 {
+        self.config.limits.requests_per_minute
+    }
+
+    fn is_draining(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
+        let tariff = Tariff::PayAsYouGo(self.prices);
+        let in_flight = self.config.limits.pages_in_flight.max(1);
+        let payer = Payer {
+            billing: self.billing.clone(),
+            account: account.id.clone(),
+            run_id: request_id.to_owned(),
+            tariff,
+        };
+        Arc::new(AppRun::new(Arc::clone(&self.rooms), self.plugins.snapshot(), payer, in_flight))
+    }
+
+    fn plugins(&self) -> serde_json::Value {
+        serde_json::to_value(self.plugins.status()).unwrap_or_default()
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        Box::pin(self.checked_health())
+    }
+}

@@ -1,0 +1,106 @@
+//! `trawl serve`: the server from first start to last request.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use ipnet::IpNet;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::plugins_file;
+use crate::app::{App, Places};
+use crate::config::{Config, LISTEN_DEFAULT};
+use crate::egress::SAMPLE_HOST;
+use crate::model::Nanodollars;
+use crate::telemetry;
+
+/// The account that the first start makes.
+const FIRST_ACCOUNT: &str = "default";
+/// What it starts with, in dollars: enough for a long look around.
+const FIRST_BALANCE: Nanodollars = Nanodollars(25 * crate::model::money::PER_DOLLAR);
+
+/// Options of `trawl serve`.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// Address and port to serve on.
+    #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
+    listen: SocketAddr,
+    /// Data directory; made when missing.
+    #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+    /// Plugin manifest; without it `plugins.toml` here or beside the program.
+    #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
+    plugins: Option<PathBuf>,
+    /// Configuration file.
+    #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
+    #[arg(long, env = "TRAWL_ALLOW_PRIVATE", value_name = "CIDR", value_delimiter = ',')]
+    allow_private: Vec<IpNet>,
+}
+
+pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
+    telemetry::start_logs(super::log_filter().as_deref())?;
+    telemetry::start_metrics()?;
+    let mut config = Config::load(args.config.as_deref())?;
+    config.egress.allow_private.extend(args.allow_private);
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .with_context(|| format!("cannot listen on `{}`; choose another address with `--listen`", args.listen))?;
+    let address = listener.local_addr()?;
+    let places = Places { data: args.data, plugins: plugins_file(args.plugins)? };
+    let app = App::build(config, &places).await?;
+    greet(&app, address).await?;
+    let stopping = Arc::clone(&app);
+    let signals = tokio::spawn(async move {
+        if told_to_stop().await.is_ok() {
+            tracing::info!("stopping: no new requests, those in flight may end");
+            stopping.stop();
+        }
+    });
+    let served = app.serve(listener).await;
+    signals.abort();
+    served
+}
+
+/// On the first start makes an account, and shows its key this one time; says how to get a page.
+async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
+    let billing = app.billing();
+    let is_first = billing.accounts().is_empty();
+    let key = if is_first {
+        let (_, key) = billing.create_account(FIRST_ACCOUNT, FIRST_BALANCE).await?;
+        Some(key)
+    } else {
+        None
+    };
+    let shown = key.as_ref().map_or("$TRAWL_KEY", |key| key.expose());
+    let mut lines = vec![format!("\nTrawl serves on http://{address}")];
+    match &key {
+        Some(key) => lines.push(format!(
+            "\nAccount `{FIRST_ACCOUNT}` was made with a balance of {FIRST_BALANCE}. Its key is shown only now:\n\n    {}",
+            key.expose()
+        )),
+        None => lines.push(format!(
+            "Keys are shown only when they are made; another one: trawl account key create {FIRST_ACCOUNT}"
+        )),
+    }
+    lines.push(format!(
+        "\nTry it (the sample site is part of the server, so this works without a network):\n\n    \
+         curl -s http://{address}/scrape -H 'Authorization: Bearer {shown}' -H 'Content-Type: application/json' \
+         -d '{{\"url\":\"http://{SAMPLE_HOST}/\",\"return_format\":\"markdown\"}}'\n"
+    ));
+    super::print(&lines.join("\n"))
+}
+
+async fn told_to_stop() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! Typed settings of the server. An unknown key stops the start-up, so that a typing error is never a silent default.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use ipnet::IpNet;
+use serde::Deserialize;
+
+/// The configuration file (`trawl.toml`), every part optional.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Who may be reached, and through which proxies.
+    pub egress: EgressSettings,
+    /// Prices of pay-as-you-go use.
+    pub prices: PriceSettings,
+    /// Bounds the operator may move.
+    pub limits: LimitSettings,
+}
+
+/// `[egress]`
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EgressSettings {
+    /// Address ranges that are opened although they are not globally routable, such as `127.0.0.1/32`. None by default.
+    pub allow_private: Vec<IpNet>,
+    /// The `User-Agent` sent when the caller names none.
+    pub user_agent: Option<String>,
+    /// Upstream proxies by pool: `[[egress.proxy]]`.
+    pub proxy: Vec<ProxySettings>,
+}
+
+/// `[[egress.proxy]]`: one upstream proxy.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProxySettings {
+    /// `standard`, `isp`, `residential` or `unlimited`.
+    pub pool: String,
+    /// Address: `http://user:password@host:port` or `socks5://host:port`.
+    pub url: String,
+    /// ISO 3166 code of the country its addresses are in.
+    pub country: Option<String>,
+    /// Dollars a gigabyte through this proxy as decimal text, on top of the bandwidth price; empty is nothing.
+    #[serde(default)]
+    pub dollars_per_gigabyte: String,
+}
+
+/// `[prices]`, in dollars as decimal text so that they are exact.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PriceSettings {
+    /// A gigabyte (10^9 bytes) of content before transformation. Spec: $1.
+    pub gigabyte: String,
+    /// A minute of CPU. Spec: $0.0001.
+    pub cpu_minute: String,
+    /// A gigabyte kept in storage.
+    pub stored_gigabyte: String,
+}
+
+impl Default for PriceSettings {
+    fn default() -> Self {
+        Self { gigabyte: "1".into(), cpu_minute: "0.0001".into(), stored_gigabyte: "0".into() }
+    }
+}
+
+/// `[limits]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Requests a minute for each key. Spec: 10,000.
+    pub requests_per_minute: u32,
+    /// Requests to one host at the same time, over all runs.
+    pub connections_per_host: usize,
+    /// Pages of one request in flight at the same time. Spec: up to 10.
+    pub pages_in_flight: usize,
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        Self { requests_per_minute: 10_000, connections_per_host: 64, pages_in_flight: 10 }
+    }
+}
+
+/// Where the server listens when nobody says otherwise.
+pub const LISTEN_DEFAULT: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8700);
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not there or cannot be read.
+    #[error("cannot read the configuration `{path}`", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file is not TOML of the known shape.
+    #[error("the configuration `{path}` is not valid: {reason}", path = path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        reason: String,
+    },
+}
+
+impl Config {
+    /// Reads the file, or gives the defaults when there is none.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the file cannot be read or says something unknown.
+    pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        toml::from_str(&text)
+            .map_err(|error| ConfigError::Invalid { path: path.to_owned(), reason: error.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let error = toml::from_str::<Config>("[limits]\nrequests_per_minut = 3").expect_err("a typing error");
+        assert!(error.to_string().contains("requests_per_minut"), "{error}");
+    }
+
+    #[test]
+    fn defaults_are_the_specifications() {
+        let config: Config = toml::from_str("").expect("an empty file");
+        assert_eq!(config.limits.requests_per_minute, 10_000);
+        assert_eq!(config.prices.gigabyte, "1");
+    }
+}

@@ -1,0 +1,259 @@
+//! The heart: one page in five steps.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::PageOutcome;
+use crate::billing::{self, AccountId, Billing, FundsError, Hold, Tariff};
+use crate::extract::{Input, Outputs, Workers};
+use crate::fetch::{BODY_BYTES_MAX, CookieJar};
+use crate::model::failure::status;
+use crate::model::{FetchedPage, Nanodollars, PageFailure, Usage};
+use crate::plan::{OutputPlan, PagePlan};
+use crate::plugins::Registry;
+use crate::routing::{Routing, Served};
+
+/// What serves pages: built once, shared by every run.
+pub struct Rooms {
+    /// The ways to get a page.
+    pub routing: Routing,
+    /// The threads that transform it.
+    pub workers: Workers,
+}
+
+/// What the pages of one run share.
+#[derive(Clone)]
+pub struct RunContext {
+    /// The plugins as the run found them; kept from first page to last.
+    pub registry: Arc<Registry>,
+    /// Cookies that sites set during the run.
+    pub jar: Arc<CookieJar>,
+}
+
+/// Who pays for the pages of a run, and at which prices.
+#[derive(Clone, Debug)]
+pub struct Payer {
+    /// The money.
+    pub billing: Billing,
+    /// The account that pays.
+    pub account: AccountId,
+    /// Name of the run in the ledger: the request's id.
+    pub run_id: String,
+    /// Prices of the run.
+    pub tariff: Tariff,
+}
+
+impl Payer {
+    /// Sets aside the page's ceiling, or what the largest page could cost when that is less.
+    async fn hold(
+        &self,
+        ceiling: Nanodollars,
+        time_max: Duration,
+        url: &str,
+        deadline: Instant,
+    ) -> Result<Hold, FundsError> {
+        let largest = Usage {
+            content_bytes: BODY_BYTES_MAX as u64,
+            compute: time_max,
+            transform: time_max,
+            stored_bytes: 0,
+        };
+        let ceiling = ceiling.min(billing::price(&largest, &self.tariff).total());
+        self.billing.hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into()).await
+    }
+}
+
+/// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
+pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
+    let deadline = Instant::now() + plan.fetch.timeout;
+    let hold = match payer.hold(plan.ceiling, plan.fetch.timeout, &plan.requested, deadline).await {
+        Ok(hold) => hold,
+        Err(error) => return failed(plan, PageFailure::new(status::UNKNOWN, error.to_string()), None),
+    };
+    let (outcome, usage) = produce(rooms, run, plan).await;
+    settle(hold, &payer.tariff, usage, outcome).await
+}
+
+/// Serves and extracts one page without money: what [`run`] does between its hold and its settling.
+pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageOutcome, Usage) {
+    let started = Instant::now();
+    let url = match &plan.url {
+        Ok(url) => url,
+        Err(failure) => return (failed(plan, failure.clone(), None), Usage::default()),
+    };
+    let Served { page, told, decode_time } = match serve(rooms, run, plan, url, started).await {
+        Ok(served) => served,
+        Err(failure) => return (failed(plan, failure, Some(started.elapsed())), Usage::default()),
+    };
+    let (outputs, mut usage) = extract(rooms, run, plan, &page, started).await;
+    usage.compute += decode_time;
+    let outcome = compose(&plan.output, page, outputs, told);
+    (PageOutcome { elapsed: Some(started.elapsed()), ..outcome }, usage)
+}
+
+async fn serve(
+    rooms: &Rooms,
+    run: &RunContext,
+    plan: &PagePlan,
+    url: &Url,
+    started: Instant,
+) -> Result<Served, PageFailure> {
+    let deadline = started + plan.fetch.timeout;
+    let served = rooms.routing.serve(plan, url, &run.jar);
+    tokio::time::timeout_at(deadline.into(), served).await.unwrap_or_else(|_| {
+        let seconds = plan.fetch.timeout.as_secs();
+        Err(PageFailure::new(status::TIMED_OUT, format!("timed out after {seconds} s")))
+    })
+}
+
+async fn extract(
+    rooms: &Rooms,
+    run: &RunContext,
+    plan: &PagePlan,
+    page: &FetchedPage,
+    started: Instant,
+) -> (Outputs, Usage) {
+    let input =
+        Input { url: page.final_url.clone(), body: page.body.clone(), content_type: page.content_type.clone() };
+    let deadline = started + plan.fetch.timeout;
+    let (outputs, cpu) = rooms.workers.run(Arc::clone(&run.registry), input, Arc::clone(&plan.output), deadline).await;
+    let usage = Usage {
+        content_bytes: page.body.len() as u64,
+        compute: cpu.parse,
+        transform: cpu.transform,
+        stored_bytes: 0,
+    };
+    (outputs, usage)
+}
+
+/// Puts fetched and made parts together. A site's own 4xx or 5xx is a failure that keeps its parts.
+fn compose(plan: &OutputPlan, page: FetchedPage, outputs: Outputs, told: Map<String, Value>) -> PageOutcome {
+    let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
+    let mut metadata = outputs.metadata;
+    if let Some(metadata) = &mut metadata {
+        add_host_metadata(metadata, &page);
+    }
+    if !told.is_empty() {
+        metadata.get_or_insert_default().extend(told);
+    }
+    PageOutcome {
+        url: page.final_url.to_string(),
+        status: page.status,
+        content: outputs.content,
+        error,
+        links: outputs.links,
+        metadata,
+        extracted: outputs.extracted,
+        cookies: plan.cookies.then_some(page.cookies),
+        headers: plan.headers.then(|| joined(page.headers)),
+        ..PageOutcome::default()
+    }
+}
+
+/// Makes outputs of a page that the caller handed in: [`run`] without serving. Nothing was transferred, so only CPU is billed.
+pub async fn transform(
+    rooms: &Rooms,
+    run: &RunContext,
+    payer: &Payer,
+    input: Input,
+    plan: Arc<OutputPlan>,
+    deadline: Instant,
+) -> PageOutcome {
+    let started = Instant::now();
+    let url = input.url.to_string();
+    let time_max = deadline.saturating_duration_since(started);
+    let hold = match payer.hold(Nanodollars::MAX, time_max, &url, deadline).await {
+        Ok(hold) => hold,
+        Err(error) => {
+            return PageOutcome { url, status: status::UNKNOWN, error: Some(error.to_string()), ..PageOutcome::default() };
+        }
+    };
+    let (outputs, cpu) = rooms.workers.run(Arc::clone(&run.registry), input, plan, deadline).await;
+    let usage = Usage { compute: cpu.parse, transform: cpu.transform, ..Usage::default() };
+    let outcome = PageOutcome {
+        url,
+        status: 200,
+        content: outputs.content,
+        error: outputs.failure.map(|failure| failure.message),
+        elapsed: Some(started.elapsed()),
+        ..PageOutcome::default()
+    };
+    settle(hold, &payer.tariff, usage, outcome).await
+}
+
+/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable.
+async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome) -> PageOutcome {
+    if let Some(error) = &outcome.error {
+        hold.void(error);
+        return outcome;
+    }
+    let charge = billing::price(&usage, tariff);
+    match hold.post(&charge).await {
+        Ok(()) => PageOutcome { charge, ..outcome },
+        Err(error) => PageOutcome {
+            url: outcome.url,
+            status: outcome.status,
+            elapsed: outcome.elapsed,
+            error: Some(error.to_string()),
+            ..PageOutcome::default()
+        },
+    }
+}
+
+fn failed(plan: &PagePlan, failure: PageFailure, elapsed: Option<Duration>) -> PageOutcome {
+    let url = plan.url.as_ref().map_or_else(|_| plan.requested.clone(), Url::to_string);
+    PageOutcome { url, status: failure.status, error: Some(failure.message), elapsed, ..PageOutcome::default() }
+}
+
+fn site_error(answered: u16) -> Option<String> {
+    (answered >= 400).then(|| match http::StatusCode::from_u16(answered).ok().and_then(|code| code.canonical_reason()) {
+        Some(reason) => format!("the site answered {answered} {reason}"),
+        None => format!("the site answered {answered}"),
+    })
+}
+
+/// What only the host knows. Decisions: Page entry, `metadata`.
+fn add_host_metadata(metadata: &mut Map<String, Value>, page: &FetchedPage) {
+    let redirected = page.final_url != page.requested_url;
+    metadata.insert("file_size".into(), page.body.len().into());
+    metadata.insert("original_url".into(), page.requested_url.as_str().into());
+    metadata.insert("final_url".into(), if redirected { page.final_url.as_str().into() } else { Value::Null });
+}
+
+/// Headers by name in the order received, repeats joined with `, ` (RFC 9110, section 5.2).
+fn joined(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut joined: Vec<(String, String)> = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        match joined.iter_mut().find(|(seen, _)| *seen == name) {
+            Some((_, values)) => {
+                values.push_str(", ");
+                values.push_str(&value);
+            }
+            None => joined.push((name, value)),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_headers_are_joined_in_order() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let headers = vec![pair("vary", "a"), pair("via", "x"), pair("vary", "b")];
+        assert_eq!(joined(headers), [pair("vary", "a, b"), pair("via", "x")]);
+    }
+
+    #[test]
+    fn only_errors_of_the_site_are_failures() {
+        assert_eq!(site_error(200), None);
+        assert_eq!(site_error(304), None);
+        assert_eq!(site_error(404).as_deref(), Some("the site answered 404 Not Found"));
+        assert_eq!(site_error(999).as_deref(), Some("the site answered 999"));
+    }
+}

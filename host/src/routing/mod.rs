@@ -1,0 +1,98 @@
+//! Which routes may serve a page, in what order, and trying them: the first that serves wins.
+//!
+//! A mode of a request (`smart`, `http`, `browser`) is a list of routes, never a copy of the loop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
+use crate::model::failure::status;
+use crate::model::{FetchedPage, PageFailure};
+use crate::plan::{Engine, PagePlan};
+use crate::politeness::Politeness;
+
+/// One way to get a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Plain HTTP through our own stack.
+    Http,
+    /// A headless browser of our own.
+    Browser,
+}
+
+/// A page and how it was got.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The page.
+    pub page: FetchedPage,
+    /// What is told of the way in `metadata`, without being asked: `render_reason`.
+    pub told: Map<String, Value>,
+    /// CPU time of undoing content codings.
+    pub decode_time: Duration,
+}
+
+/// What the routes run on.
+pub struct Routing {
+    fetcher: Fetcher,
+    politeness: Arc<Politeness>,
+}
+
+/// Routes of a request mode, in the order they are tried. Spec: Request parameters, `request`.
+fn routes(engine: Engine) -> &'static [Route] {
+    match engine {
+        // Until a browser room exists, `smart` has one route and says so.
+        Engine::Smart | Engine::Http => &[Route::Http],
+        Engine::Browser => &[Route::Browser],
+    }
+}
+
+/// Why `smart` did not use a browser. Decisions: Modes.
+const NO_BROWSER: &str = "no browser is installed, so the page is the plain HTTP result";
+
+impl Routing {
+    /// Routing over this fetcher, at this pace.
+    pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
+        Self { fetcher, politeness }
+    }
+
+    /// Gets a page by the first route that serves it.
+    ///
+    /// # Errors
+    /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
+    pub async fn serve(&self, plan: &PagePlan, url: &Url, jar: &CookieJar) -> Result<Served, PageFailure> {
+        let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
+        for route in routes(plan.engine) {
+            let page = match route {
+                Route::Http => self.http(plan, url, jar).await.map_err(|error| error.failure()),
+                Route::Browser => Err(PageFailure::new(
+                    status::BROWSER_FAILED,
+                    "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
+                )),
+            };
+            match page {
+                Ok(Fetched { page, decode_time, .. }) => {
+                    return Ok(Served { page, told: told(plan.engine), decode_time });
+                }
+                Err(failure) => last = failure,
+            }
+        }
+        Err(last)
+    }
+
+    async fn http(&self, plan: &PagePlan, url: &Url, jar: &CookieJar) -> Result<Fetched, FetchError> {
+        let permit = self.politeness.permit(url.host_str().unwrap_or_default()).await;
+        self.fetcher.fetch(&permit, url, &plan.fetch, jar).await
+    }
+}
+
+fn told(engine: Engine) -> Map<String, Value> {
+    let mut told = Map::new();
+    if engine == Engine::Smart {
+        told.insert("rendered_by".into(), "http".into());
+        told.insert("render_reason".into(), NO_BROWSER.into());
+    }
+    told
+}
