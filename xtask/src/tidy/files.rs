@@ -82,6 +82,16 @@ fn starts_a_path(line: &str, at: usize) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "\"'`(=:[<".contains(c))
 }
 
+/// Whether a Rust file holds tests only: by its name, or because its folder's `mod.rs` compiles it for tests only.
+pub(super) fn is_of_tests(file: &Path) -> bool {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    if name.ends_with("tests") {
+        return true;
+    }
+    let front_door = std::fs::read_to_string(file.with_file_name("mod.rs")).unwrap_or_default();
+    front_door.contains(&format!("#[cfg(test)]\nmod {name};"))
+}
+
 /// Rust files under `dir`, in order of path.
 pub(super) fn rust_files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     below(dir, &["rs"])
@@ -137,6 +147,16 @@ mod tests {
         assert_eq!(length("a.rs", &"\n".repeat(LINES_MAX)), None);
         assert!(length("a.rs", &"\n".repeat(LINES_MAX + 1)).is_some());
         assert_eq!(length("a.md", &"\n".repeat(LINES_MAX + 1)), None);
+    }
+
+    #[test]
+    fn files_of_tests_are_told_by_name_or_by_their_front_door() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let door = "mod body;\n#[cfg(test)]\nmod faults;\n";
+        std::fs::write(dir.path().join("mod.rs"), door).expect("written");
+        let is_of_tests = |name: &str| is_of_tests(&dir.path().join(name));
+        assert!(is_of_tests("hop_tests.rs") && is_of_tests("faults.rs"));
+        assert!(!is_of_tests("body.rs") && !is_of_tests("mod.rs"));
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub(super) fn check(source: &Path, architecture: &str) -> anyhow::Result<Vec<Str
             .next()
             .map(|part| part.as_os_str().to_string_lossy().into_owned());
         let Some(room) = room else { continue };
+        if super::files::is_of_tests(&file) {
+            continue;
+        }
         let text = std::fs::read_to_string(&file)?;
         for (crates, rooms) in &rows {
             let known = crates.iter().filter(|name| names_crate(&text, name));

@@ -44,7 +44,7 @@ pub(super) fn check(source: &Path, architecture: &str) -> anyhow::Result<Vec<Str
             ));
             continue;
         };
-        if modules.last().is_some_and(|module| module == "tests") {
+        if super::files::is_of_tests(&file) {
             continue;
         }
         let text = without_tests(&without_comments(&std::fs::read_to_string(&file)?)).to_owned();

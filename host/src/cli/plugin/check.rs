@@ -41,11 +41,11 @@ fn tell(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "blake3    {}", info.hash)?;
     writeln!(out, "options   {}", info.options_schema)?;
     writeln!(out, "limits    {}", serde_json::to_string(&info.limits)?)?;
-    let imports = match inspection.imports.as_slice() {
-        [] => "none".to_owned(),
-        names => names.join(", "),
-    };
-    writeln!(out, "imports   {imports}")?;
+    // Trawl's own interfaces among the imports are names of types: there is nothing to call in them.
+    let names = inspection.imports.iter().map(String::as_str);
+    let imports: Vec<&str> = names.filter(|name| !name.starts_with("trawl:")).collect();
+    let none = if imports.is_empty() { "none" } else { "" };
+    writeln!(out, "imports   {none}{}", imports.join(", "))?;
     let SampleCall {
         failure,
         micros,
