@@ -17,7 +17,9 @@ use crate::{Needs, options};
 pub mod format {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/document/1", "../wit/format/1"],
-        world: "trawl:format/plugin",
+        // The contract's worlds share one name; the macros made from them cannot.
+        inline: "package trawl:sdk; world format { export trawl:format/format@1.0.0; }",
+        world: "trawl:sdk/format",
         pub_export_macro: true,
         export_macro_name: "__trawl_export_format",
         default_bindings_module: "trawl_sdk::component::format",
@@ -29,7 +31,8 @@ pub mod format {
 pub mod filter {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/document/1", "../wit/filter/1"],
-        world: "trawl:filter/plugin",
+        inline: "package trawl:sdk; world filter { export trawl:filter/filter@1.0.0; }",
+        world: "trawl:sdk/filter",
         pub_export_macro: true,
         export_macro_name: "__trawl_export_filter",
         default_bindings_module: "trawl_sdk::component::filter",
@@ -44,7 +47,8 @@ pub mod filter {
 pub mod extractor {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/document/1", "../wit/extractor/1"],
-        world: "trawl:extractor/plugin",
+        inline: "package trawl:sdk; world extractor { export trawl:extractor/extractor@1.0.0; }",
+        world: "trawl:sdk/extractor",
         pub_export_macro: true,
         export_macro_name: "__trawl_export_extractor",
         default_bindings_module: "trawl_sdk::component::extractor",
@@ -59,7 +63,8 @@ pub mod extractor {
 pub mod chunker {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/chunker/1"],
-        world: "trawl:chunker/plugin",
+        inline: "package trawl:sdk; world chunker { export trawl:chunker/chunker@1.0.0; }",
+        world: "trawl:sdk/chunker",
         pub_export_macro: true,
         export_macro_name: "__trawl_export_chunker",
         default_bindings_module: "trawl_sdk::component::chunker",
@@ -176,8 +181,14 @@ impl From<tree::Source> for Source<'static> {
 impl From<Info> for types::Info {
     fn from(info: Info) -> Self {
         let mut needs = types::Needs::empty();
-        needs.set(types::Needs::SOURCE, info.needs.contains(Needs::SOURCE));
-        needs.set(types::Needs::BODY, info.needs.contains(Needs::BODY));
+        for (need, lowered) in [
+            (Needs::SOURCE, types::Needs::SOURCE),
+            (Needs::BODY, types::Needs::BODY),
+        ] {
+            if info.needs.contains(need) {
+                needs = needs | lowered;
+            }
+        }
         Self {
             name: info.name.to_owned(),
             version: info.version.to_owned(),

@@ -31,13 +31,13 @@
     allow(clippy::unwrap_used, reason = "a test says what it expects")
 )]
 
-#[cfg(feature = "native")]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod abi;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
 mod export;
-#[cfg(all(feature = "native", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
 pub mod native;
 mod options;
@@ -52,3 +52,8 @@ pub use types::{Failure, Info, Needs, Output, Source, Span};
 pub use view::{
     Document, Element, Kind, Mask, Namespace, Node, Selector, SelectorError, Step, Tag,
 };
+
+/// Compiles the guide's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -243,3 +243,6 @@ unsafe fn text(bytes: &Slice<u8>) -> &str {
     // SAFETY: promised by the caller.
     unsafe { std::str::from_utf8_unchecked(slice(bytes)) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,6 @@ pub(crate) fn read<T: DeserializeOwned + Default>(json: &str) -> Result<T, Failu
 }
 
 /// Writes an extractor's answer.
-#[cfg(any(target_arch = "wasm32", feature = "native"))]
 pub(crate) fn write(answer: &impl serde::Serialize) -> Result<String, Failure> {
     serde_json::to_string(answer)
         .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))

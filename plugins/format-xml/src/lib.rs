@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn drawings_and_formulas_have_their_namespaces() {
         check(
-            "<svg viewBox='0 0 1 1'><use xlink:href='#a'/><foreignObject><p>x</foreignObject></svg><math><mi>y</math>",
+            "<svg viewBox='0 0 1 1'><use xlink:href='#a'/><foreignObject><p>x</p></foreignObject></svg><math><mi>y</math>",
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><use xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="#a"></use><foreignObject><p xmlns="http://www.w3.org/1999/xhtml">x</p></foreignObject></svg><math xmlns="http://www.w3.org/1998/Math/MathML"><mi>y</mi></math>"##,
         );
     }

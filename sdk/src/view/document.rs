@@ -46,6 +46,12 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The arrays under this view, for hosts and benchmarks.
+    #[doc(hidden)]
+    pub fn arrays(&self) -> Arrays<'a> {
+        self.arrays
+    }
+
     /// Address of the page after redirects, absolute.
     pub fn url(&self) -> &'a str {
         self.arrays.url

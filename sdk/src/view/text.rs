@@ -75,6 +75,8 @@ struct Layout {
     space: bool,
     /// The mark of a list item whose text has not begun.
     mark: Option<String>,
+    /// Whether a table cell has begun and its text has not: blocks at its edge must not tear the row apart.
+    in_cell_edge: bool,
     /// Open lists, outermost first: the next number, or `None` for bullets.
     lists: Vec<List>,
     /// Open elements that keep white space.
@@ -114,8 +116,7 @@ impl Layout {
                 self.lists.pop();
             }
             Tag::Li => self.mark = None,
-            // What a cell's last block owes must not tear the row apart.
-            Tag::Td | Tag::Th => self.breaks = 0,
+            Tag::Td | Tag::Th => self.leave_cell(),
             Tag::Q => {
                 self.space = false;
                 self.text("\u{201d}");
@@ -128,7 +129,7 @@ impl Layout {
 
     /// A block begins or ends here.
     fn edge(&mut self, tag: Tag) {
-        if tag.is_block() && self.mark.is_none() {
+        if tag.is_block() && self.mark.is_none() && !self.in_cell_edge {
             let is_apart = has_margin(tag) && self.lists.is_empty();
             self.breaks = self.breaks.max(if is_apart { 2 } else { 1 });
         }
@@ -163,6 +164,15 @@ impl Layout {
             self.out.push('\t');
         }
         self.space = false;
+        self.in_cell_edge = true;
+    }
+
+    fn leave_cell(&mut self) {
+        // An empty first cell still owes the break before its row.
+        if !self.in_cell_edge {
+            self.breaks = 0;
+        }
+        self.in_cell_edge = false;
     }
 
     fn text(&mut self, text: &str) {
@@ -208,7 +218,7 @@ impl Layout {
         if let Some(mark) = self.mark.take() {
             self.out.push_str(&mark);
         }
-        (self.breaks, self.space) = (0, false);
+        (self.breaks, self.space, self.in_cell_edge) = (0, false, false);
     }
 
     fn trim_line(&mut self) {
