@@ -1,11 +1,13 @@
 //! One walk over the page: what each element means in markdown.
 
+mod blocks;
+mod tables;
+
 use trawl_sdk::{Document, Element, Kind, Namespace, Node, Step, Tag};
 
 use crate::address::is_followable;
-use crate::code;
-use crate::inline::{Mark, Mode, Writer, longest_run};
-use crate::lines::{Gap, Lines, Marker};
+use crate::inline::{Mark, Mode, Writer};
+use crate::lines::{Gap, Lines};
 use crate::lists::{List, is_list};
 use crate::media;
 use crate::options::{Links, Options};
@@ -284,171 +286,6 @@ impl<'a> Renderer<'a> {
                 self.writer.raw("$");
             }
             None => self.writer.text(&math.text()),
-        }
-    }
-
-    fn enter_list(&mut self, list: Element<'a>) -> After {
-        self.writer.boundary();
-        if self.writer.is_one_line() {
-            return After::Boundary;
-        }
-        let is_nested = self.containers.last() == Some(&Place::List);
-        if let Some(outer) = self
-            .lists
-            .last()
-            .filter(|outer| is_nested && outer.n_items > 0)
-        {
-            self.writer.lines.enter_again(outer.width);
-        }
-        let is_again = is_nested && self.lists.last().is_some_and(|outer| outer.n_items > 0);
-        let is_ordered = list.tag() == Tag::Ol;
-        let written = self.writer.lines.out.len();
-        let is_alternate = self.last_list.is_some_and(|(ordered, alternate, at)| {
-            ordered == is_ordered && at == written && !alternate
-        });
-        self.lists.push(List::of(list, is_alternate));
-        self.containers.push(Place::List);
-        if is_again {
-            After::NestedList
-        } else {
-            After::List
-        }
-    }
-
-    fn leave_list(&mut self) {
-        self.writer.boundary();
-        self.containers.pop();
-        self.writer.lines.gap = Gap::Blank;
-        if let Some(list) = self.lists.pop() {
-            let written = self.writer.lines.out.len();
-            self.last_list = Some((list.is_ordered, list.is_alternate, written));
-        }
-    }
-
-    fn enter_item(&mut self, item: Element<'a>) -> After {
-        self.writer.boundary();
-        if self.writer.is_one_line() {
-            return After::Boundary;
-        }
-        let is_in_tight = self.lists.len() > 1 && self.lists[self.lists.len() - 2].is_tight;
-        let marker = match self.lists.last_mut() {
-            Some(list) => {
-                let follows_text = is_in_tight && list.can_follow_text();
-                if list.is_tight && (list.n_items > 0 || follows_text) {
-                    self.writer.lines.gap = Gap::Line;
-                }
-                list.next_marker(item)
-            }
-            None => Marker::Bullet('-'),
-        };
-        self.writer.lines.enter(marker);
-        self.containers.push(Place::Item);
-        After::Item
-    }
-
-    fn enter_quote(&mut self) -> After {
-        self.writer.boundary();
-        if self.writer.is_one_line() {
-            return After::Boundary;
-        }
-        self.writer.lines.enter(Marker::Quote);
-        After::Quote
-    }
-
-    fn rule(&mut self) {
-        self.writer.boundary();
-        if !self.writer.is_one_line() {
-            self.writer.lines.begin_block();
-            // After a bullet, dashes would be read as part of one long rule.
-            let rule = if self.writer.lines.is_contained() {
-                "***"
-            } else {
-                "---"
-            };
-            self.writer.lines.out.push_str(rule);
-        }
-    }
-
-    fn code_block(&mut self, pre: Element<'a>) {
-        self.writer.boundary();
-        let text = code::text_of(pre);
-        if text.is_empty() {
-            return;
-        }
-        if self.writer.is_one_line() {
-            for line in text.lines().filter(|line| !line.trim_ascii().is_empty()) {
-                self.writer.code_span(line);
-                self.writer.line_break();
-            }
-            return;
-        }
-        let fence = "`".repeat(longest_run(&text, b'`').max(2) + 1);
-        let lines = &mut self.writer.lines;
-        lines.begin_block();
-        lines.out.push_str(&fence);
-        lines.out.push_str(code::language(pre).unwrap_or_default());
-        for line in text.split('\n') {
-            match line.is_empty() {
-                true => lines.empty_line(),
-                false => {
-                    lines.next_line();
-                    lines.out.push_str(line);
-                }
-            }
-        }
-        lines.next_line();
-        lines.out.push_str(&fence);
-    }
-
-    fn enter_table(&mut self, table: Element<'a>) -> After {
-        self.writer.boundary();
-        if self.writer.is_one_line() || self.table.is_some() {
-            return After::Boundary;
-        }
-        self.table = Grid::of(table);
-        if self.table.is_some() {
-            After::Table
-        } else {
-            After::Boundary
-        }
-    }
-
-    fn enter_table_part(&mut self, part: Element<'a>) -> After {
-        let Some(grid) = self.table.as_mut().filter(|_| !self.writer.is_one_line()) else {
-            self.writer.boundary();
-            return After::Boundary;
-        };
-        if part.tag() == Tag::Tr {
-            self.writer.boundary();
-            grid.next_row();
-            return After::Row;
-        }
-        if !grid.in_row {
-            self.writer.boundary();
-            grid.begin_row(&mut self.writer.lines);
-        }
-        let n_before = grid.take(part);
-        let is_header = grid.has_header && grid.is_first_row;
-        self.writer
-            .lines
-            .out
-            .extend(std::iter::repeat_n(" |", n_before));
-        self.writer.lines.out.push(' ');
-        self.writer.begin_cell(is_header);
-        After::Cell
-    }
-
-    fn leave_cell(&mut self) {
-        let has_content = self.writer.end_cell();
-        self.writer
-            .lines
-            .out
-            .push_str(if has_content { " |" } else { "|" });
-    }
-
-    fn leave_row(&mut self) {
-        if let Some(grid) = &mut self.table {
-            grid.end_row(&mut self.writer.lines);
         }
     }
 
