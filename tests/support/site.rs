@@ -106,6 +106,12 @@ impl Visit {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(self.stream.read_u8().await.ok()?);
+            // A visitor who wants TLS hears what servers say to those on the wrong port.
+            if head == [0x16] {
+                self.whole("400 Bad Request", "", b"this is plain HTTP")
+                    .await;
+                return None;
+            }
         }
         String::from_utf8(head).ok()
     }
@@ -232,10 +238,11 @@ impl Visit {
         self.whole("200 OK", &headers, &body).await
     }
 
+    /// 1 GiB for gzip, 8 MiB for the others.
     async fn bomb(&mut self, coding: &str) -> Next {
         let body = match coding {
             "gzip" => gzip_bomb(),
-            coding => encoded(coding, &vec![0; 70 << 20]),
+            coding => encoded(coding, &vec![0; 8 << 20]),
         };
         let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
         self.whole("200 OK", &headers, &body).await

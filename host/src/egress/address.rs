@@ -79,14 +79,14 @@ fn is_global_v4(address: Ipv4Addr) -> bool {
 
 fn is_global_v6(address: Ipv6Addr) -> bool {
     let within = |nets: &[Ipv6Net]| nets.iter().any(|net| net.contains(&address));
-    let [.., c, d] = address.octets();
-    let [_, _, e, f, g, h, ..] = address.octets();
+    let octets = address.octets();
+    let embedded =
+        |at: usize| Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]);
     if NAT64.contains(&address) {
-        let [.., a, b, _, _] = address.octets();
-        return is_global_v4(Ipv4Addr::new(a, b, c, d));
+        return is_global_v4(embedded(12));
     }
     if SIX_TO_FOUR.contains(&address) {
-        return is_global_v4(Ipv4Addr::new(e, f, g, h));
+        return is_global_v4(embedded(2));
     }
     GLOBAL_UNICAST.contains(&address) && (!within(&SPECIAL_V6) || within(&GLOBAL_V6))
 }

@@ -106,12 +106,15 @@ fn trouble_of(error: &reqwest::Error) -> Trouble {
     }
 }
 
+/// An I/O error may wrap the one that matters, and then leaves it out of its chain of sources.
 fn trouble_of_io(error: &io::Error) -> Option<Trouble> {
-    if error
-        .get_ref()
-        .is_some_and(|inner| inner.is::<rustls::Error>())
-    {
-        return Some(Trouble::Tls);
+    if let Some(inner) = error.get_ref() {
+        if inner.is::<rustls::Error>() {
+            return Some(Trouble::Tls);
+        }
+        if let Some(inner) = inner.downcast_ref::<io::Error>() {
+            return trouble_of_io(inner);
+        }
     }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(Trouble::Refused),

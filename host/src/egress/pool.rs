@@ -161,7 +161,10 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn pools(configured: &[(&str, &[(&str, Option<&str>)])]) -> Pools {
+    /// A proxy's address and its country.
+    type Listed = (&'static str, Option<&'static str>);
+
+    fn pools(configured: &[(&str, &[Listed])]) -> Pools {
         let configured = configured.iter().map(|(name, proxies)| {
             let proxies = proxies.iter().map(|(url, country)| UpstreamProxy {
                 url: url.parse().expect("an address"),

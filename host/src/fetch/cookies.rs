@@ -28,7 +28,7 @@ impl CookieJar {
     /// foreign domain, a public suffix, too large, one too many) is not among them.
     pub(super) fn store(&self, headers: &HeaderMap, url: &Url) -> Vec<(String, String)> {
         let mut store = None;
-        let mut stored = Vec::new();
+        let mut stored: Vec<(String, String)> = Vec::new();
         for value in headers.get_all(SET_COOKIE) {
             let text = String::from_utf8_lossy(value.as_bytes());
             if text.len() > COOKIE_BYTES_MAX {
@@ -39,9 +39,11 @@ impl CookieJar {
             };
             let store = store.get_or_insert_with(|| self.locked());
             let named = (cookie.name().to_owned(), cookie.value().to_owned());
-            let is_expired = cookie.is_expired();
-            let has_room = store.iter_any().take(COOKIES_MAX).count() < COOKIES_MAX;
-            if (has_room || is_expired) && store.insert(cookie, url).is_ok() && !is_expired {
+            if cookie.is_expired() {
+                // Expiry in the past is how a site deletes a cookie, also from a full jar.
+                let _ = store.insert(cookie, url);
+                stored.retain(|(name, _)| *name != named.0);
+            } else if store.iter_any().count() < COOKIES_MAX && store.insert(cookie, url).is_ok() {
                 stored.push(named);
             }
         }

@@ -32,19 +32,19 @@ struct Host {
     owner: Weak<Politeness>,
 }
 
+/// Settings of the room.
+#[derive(Clone, Debug)]
+pub struct PolitenessConfig {
+    /// Pages fetched from one host at once; at least 1.
+    pub in_flight_per_host: usize,
+}
+
 impl Default for PolitenessConfig {
     fn default() -> Self {
         Self {
             in_flight_per_host: IN_FLIGHT_PER_HOST,
         }
     }
-}
-
-/// Settings of the room.
-#[derive(Clone, Debug)]
-pub struct PolitenessConfig {
-    /// Pages fetched from one host at once; at least 1.
-    pub in_flight_per_host: usize,
 }
 
 impl Politeness {

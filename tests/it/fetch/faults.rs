@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
+use trawl::fetch::FetchConfig;
 use trawl_tests::FakeSite;
 use trawl_tests::site::PAGE;
 
@@ -10,7 +11,11 @@ use super::{Run, loopback, plan};
 
 #[tokio::test]
 async fn bombs_end_at_the_cap_and_the_next_page_is_served() {
-    let (site, run) = (FakeSite::start().await, Run::new(loopback()));
+    let small = FetchConfig {
+        body_bytes_max: 4 << 20,
+        ..FetchConfig::default()
+    };
+    let (site, run) = (FakeSite::start().await, Run::with_caps(loopback(), small));
     for coding in ["gzip", "br", "zstd", "zstd,gzip"] {
         let (status, message) = run
             .failure(&site.url(&format!("/bomb/{coding}")), &plan())

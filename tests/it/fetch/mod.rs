@@ -46,9 +46,13 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(egress: EgressConfig) -> Self {
+        Self::with_caps(egress, FetchConfig::default())
+    }
+
+    pub(crate) fn with_caps(egress: EgressConfig, config: FetchConfig) -> Self {
         let egress = Egress::new(egress).expect("a door");
         Self {
-            fetcher: Fetcher::new(egress, FetchConfig::default()),
+            fetcher: Fetcher::new(egress, config),
             jar: CookieJar::new(),
         }
     }
