@@ -8,7 +8,7 @@ use trawl::document::{Document, kind};
 use trawl::plugins::{FormatPlugin, PageView, Plugins, PluginsConfig};
 use trawl_test_guests::Guest;
 
-use crate::Row;
+use crate::table::{self, Row};
 
 /// Calls before measuring: pools fill, pages become resident.
 const WARM_UP: u32 = 2_000;
@@ -20,8 +20,13 @@ const EMPTY_CALL_AT_MOST: f64 = 8.0;
 const ELEMENTS: u32 = 1_200;
 const TEXT_BYTES: u32 = 24;
 
-/// The engine's lines of the table.
-pub(crate) fn rows() -> anyhow::Result<Vec<Row>> {
+/// Prints what an empty call and an echoed page cost.
+pub(crate) fn run() -> anyhow::Result<()> {
+    table::print(&rows()?);
+    Ok(())
+}
+
+fn rows() -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let plugins = plugins(folder.path())?;
     let format = |name: &str| {

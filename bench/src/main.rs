@@ -6,8 +6,8 @@ mod corpus;
 mod engine;
 mod guests;
 mod ledger;
-mod parse;
 mod scrape;
+mod table;
 
 use mimalloc::MiMalloc;
 
@@ -18,8 +18,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 5] = [
-    ("parse", parse::run),
+const BENCHES: [Bench; 4] = [
     ("engine", engine::run),
     ("guests", guests::run),
     ("ledger", ledger::run),

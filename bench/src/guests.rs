@@ -1,0 +1,203 @@
+//! First-party plugins: as components, beside the same source compiled natively, on one shared document a page.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use trawl::document::{self, Document, ParseLimits};
+use trawl::plugins::{PageView, Plugins, PluginsConfig, Registry};
+use trawl_sdk::view::arrays::Arrays;
+use trawl_sdk::{Chunker, Extractor, Format};
+use url::Url;
+
+use crate::corpus;
+use crate::table::{self, Row};
+
+/// Rounds over all pages; the first ones warm caches and are not counted.
+const ROUNDS: usize = 12;
+const WARM_UP: usize = 2;
+/// A component may take this many times its native time and this long on top.
+const TIMES_NATIVE: f64 = 1.7;
+const ON_TOP_US: f64 = 50.0;
+/// Markdown, links and metadata together may take this share of the parse they stand on.
+const SHARE_OF_PARSE: f64 = 0.6;
+
+/// A parsed page and its source.
+struct Page {
+    text: String,
+    document: Document,
+}
+
+/// What is timed on one page; the answer's length keeps it from being optimised away.
+type Call<'a> = Box<dyn Fn(&Page) -> anyhow::Result<usize> + 'a>;
+
+/// Prints a line a plugin, and the three usual ones together as a share of one parse.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let pages = pages()?;
+    let folder = tempfile::tempdir()?;
+    let registry = registry(folder.path())?;
+    let parse = per_page(&pages, &|page| Ok(parse(&page.text)?.kinds.len()))?;
+    println!("{} pages, {} KB on average; parse {parse:.0} µs a page", pages.len(), average_kb(&pages));
+    let mut rows = Vec::new();
+    let mut three = 0.0;
+    for (name, component, native) in calls(&registry) {
+        let native_us = per_page(&pages, &native)?;
+        let component_us = per_page(&pages, &component)?;
+        if ["markdown", "links", "metadata"].contains(&name) {
+            three += component_us;
+        }
+        rows.push(Row { name: format!("{name}: native"), median: native_us, unit: "µs", at_most: None });
+        let at_most = Some((native_us * TIMES_NATIVE + ON_TOP_US).round());
+        rows.push(Row { name: format!("{name}: component"), median: component_us, unit: "µs", at_most });
+    }
+    let at_most = Some(SHARE_OF_PARSE);
+    let name = "markdown + links + metadata as a share of one parse".to_owned();
+    rows.push(Row { name, median: three / parse, unit: "", at_most });
+    table::print(&rows);
+    Ok(())
+}
+
+fn calls(registry: &Arc<Registry>) -> Vec<(&'static str, Call<'_>, Call<'static>)> {
+    vec![
+        ("markdown", format(registry, "markdown"), native_format::<format_markdown::Markdown>()),
+        ("text", format(registry, "text"), native_format::<format_text::Text>()),
+        ("html", format(registry, "html"), native_format::<format_html::Html>()),
+        ("links", extractor(registry, "links"), native_extractor::<extractor_links::Links>()),
+        ("metadata", extractor(registry, "metadata"), native_extractor::<extractor_metadata::PageMetadata>()),
+        ("words", chunker(registry, "words"), native_chunker::<chunker_words::Words>()),
+        ("sentences", chunker(registry, "sentences"), native_chunker::<chunker_sentences::Sentences>()),
+        ("lines", chunker(registry, "lines"), native_chunker::<chunker_lines::Lines>()),
+    ]
+}
+
+fn format<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
+    Box::new(move |page| {
+        let plugin = registry.format(name).context("the format is loaded")?;
+        Ok(match plugin.render(&view(page), "{}")? {
+            trawl::plugins::Rendered::Text(text) => text.len(),
+            trawl::plugins::Rendered::Bytes(bytes) => bytes.len(),
+        })
+    })
+}
+
+fn extractor<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
+    Box::new(move |page| {
+        let plugin = registry.extractor(name).context("the extractor is loaded")?;
+        Ok(usize::from(plugin.extract(&view(page), "{}")?.is_null()))
+    })
+}
+
+fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
+    Box::new(move |page| {
+        let plugin = registry.chunker(name).context("the chunker is loaded")?;
+        Ok(plugin.chunk(&page.text, "{}")?.len())
+    })
+}
+
+fn native_format<F: Format>() -> Call<'static> {
+    Box::new(|page| {
+        let rendered = F::render(&trawl_sdk::Document::new(arrays(page)), source(page), F::Options::default());
+        match rendered.map_err(|failure| anyhow::anyhow!("{failure:?}"))? {
+            trawl_sdk::Output::Text(text) => Ok(text.len()),
+            trawl_sdk::Output::Bytes(bytes) => Ok(bytes.len()),
+        }
+    })
+}
+
+/// With the JSON written and read, as the component's answer is.
+fn native_extractor<E: Extractor>() -> Call<'static> {
+    Box::new(|page| {
+        let extracted = E::extract(&trawl_sdk::Document::new(arrays(page)), source(page), E::Options::default());
+        let json = serde_json::to_string(&extracted.map_err(|failure| anyhow::anyhow!("{failure:?}"))?)?;
+        Ok(usize::from(serde_json::from_str::<serde_json::Value>(&json)?.is_null()))
+    })
+}
+
+fn native_chunker<C: Chunker>() -> Call<'static> {
+    Box::new(|page| {
+        let spans = C::chunk(&page.text, C::Options::default());
+        Ok(spans.map_err(|failure| anyhow::anyhow!("{failure:?}"))?.len())
+    })
+}
+
+/// Median over the rounds of the mean time a page, in microseconds.
+fn per_page(pages: &[Page], call: &dyn Fn(&Page) -> anyhow::Result<usize>) -> anyhow::Result<f64> {
+    let mut rounds = Vec::new();
+    for round in 0..ROUNDS {
+        let started = Instant::now();
+        for page in pages {
+            std::hint::black_box(call(page)?);
+        }
+        if round >= WARM_UP {
+            rounds.push(started.elapsed());
+        }
+    }
+    Ok(micros(table::median(rounds)) / pages.len() as f64)
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn pages() -> anyhow::Result<Vec<Page>> {
+    let texts = corpus::texts()?;
+    texts.into_iter().map(|text| Ok(Page { document: parse(&text)?, text })).collect()
+}
+
+fn average_kb(pages: &[Page]) -> usize {
+    pages.iter().map(|page| page.text.len()).sum::<usize>() / pages.len() / 1000
+}
+
+fn parse(text: &str) -> anyhow::Result<Document> {
+    let url = Url::parse("http://127.0.0.1/std/index.html")?;
+    Ok(document::parse(text, &url, "text/html", &ParseLimits::default())?)
+}
+
+fn registry(folder: &std::path::Path) -> anyhow::Result<Arc<Registry>> {
+    let manifest = corpus::checkout().join("plugins.toml");
+    Ok(Plugins::start(PluginsConfig { manifest, cache_dir: folder.join("compiled") })?.snapshot())
+}
+
+fn view(page: &Page) -> PageView<'_> {
+    PageView {
+        document: &page.document,
+        kept: &[],
+        text: &page.text,
+        body: page.text.as_bytes(),
+        content_type: "text/html",
+        charset: "utf-8",
+    }
+}
+
+fn source(page: &Page) -> trawl_sdk::Source<'_> {
+    trawl_sdk::Source {
+        text: page.text.as_str().into(),
+        body: page.text.as_bytes().into(),
+        content_type: "text/html".into(),
+        charset: "utf-8".into(),
+    }
+}
+
+fn arrays(page: &Page) -> Arrays<'_> {
+    let document = &page.document;
+    Arrays {
+        url: &document.url,
+        base: &document.base,
+        media_type: &document.media_type,
+        quirks: document.quirks,
+        kinds: &document.kinds,
+        parents: &document.parents,
+        ends: &document.ends,
+        names: &document.names,
+        starts: &document.starts,
+        counts: &document.counts,
+        attribute_names: &document.attribute_names,
+        attribute_starts: &document.attribute_starts,
+        attribute_lengths: &document.attribute_lengths,
+        name_text: &document.name_text,
+        name_ends: &document.name_ends,
+        name_spaces: &document.name_spaces,
+        text: &document.text,
+        kept: &[],
+    }
+}
