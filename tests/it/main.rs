@@ -7,3 +7,4 @@
 mod egress;
 mod fetch;
 mod plugins;
+mod scrape;
