@@ -4,6 +4,10 @@ mod engine;
 
 use std::io::Write;
 
+/// The server's allocator, so that what is measured is what it does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// One line of the table.
 pub(crate) struct Row {
     /// What was measured.
