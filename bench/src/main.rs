@@ -11,19 +11,21 @@ mod table;
 
 use mimalloc::MiMalloc;
 
-/// The server's allocator, so that what is measured here is what it does there.
+/// The server's allocator, so that what is measured is what it does.
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A benchmark by its name on the command line.
-type Bench = (&'static str, fn() -> anyhow::Result<()>);
-
-const BENCHES: [Bench; 4] = [
-    ("engine", engine::run),
-    ("guests", guests::run),
-    ("ledger", ledger::run),
-    ("scrape", scrape::run),
-];
+/// One line of the table.
+pub(crate) struct Row {
+    /// What was measured.
+    pub(crate) name: String,
+    /// The median.
+    pub(crate) median: f64,
+    /// Its unit.
+    pub(crate) unit: &'static str,
+    /// The most it may be; `None` when nothing is promised.
+    pub(crate) at_most: Option<f64>,
+}
 
 fn main() -> anyhow::Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
