@@ -5,7 +5,9 @@
 //! hold the tree while HTML still moves nodes about, `layout` writes the arrays.
 
 mod arena;
+mod decode;
 mod layout;
+mod media;
 mod names;
 mod nesting;
 mod parse;
@@ -17,6 +19,8 @@ mod source;
 mod tag;
 mod view;
 
+pub use decode::{Decoded, decode};
+pub use media::{media_type, sniff};
 pub use parse::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits, parse};
 pub use plain::{empty, plain};
 
@@ -89,3 +93,6 @@ pub mod namespace {
     /// Anything else.
     pub const OTHER: u8 = 3;
 }
+
+#[cfg(test)]
+mod tests;
