@@ -6,32 +6,38 @@ mod corpus;
 mod engine;
 mod guests;
 mod ledger;
+mod parse;
 mod scrape;
 mod table;
 
 use mimalloc::MiMalloc;
 
-/// The server's allocator, so that what is measured is what it does.
+/// The server's allocator, so that what is measured here is what it does there.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// One line of the table.
-pub(crate) struct Row {
-    /// What was measured.
-    pub(crate) name: String,
-    /// The median.
-    pub(crate) median: f64,
-    /// Its unit.
-    pub(crate) unit: &'static str,
-    /// The most it may be; `None` when nothing is promised.
-    pub(crate) at_most: Option<f64>,
-}
+/// A benchmark by its name on the command line.
+type Bench = (&'static str, fn() -> anyhow::Result<()>);
+
+const BENCHES: [Bench; 5] = [
+    ("parse", parse::run),
+    ("engine", engine::run),
+    ("guests", guests::run),
+    ("ledger", ledger::run),
+    ("scrape", scrape::run),
+];
 
 fn main() -> anyhow::Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = wanted.iter().find(|name| BENCHES.iter().all(|(known, _)| known != name)) {
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|name| BENCHES.iter().all(|(known, _)| known != name))
+    {
         let names: Vec<_> = BENCHES.iter().map(|(name, _)| *name).collect();
-        anyhow::bail!("there is no benchmark `{unknown}`; there are {}", names.join(", "));
+        anyhow::bail!(
+            "there is no benchmark `{unknown}`; there are {}",
+            names.join(", ")
+        );
     }
     for (name, run) in BENCHES {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {

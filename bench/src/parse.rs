@@ -3,8 +3,6 @@
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use html5ever::tendril::StrTendril;
@@ -12,15 +10,14 @@ use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Token
 use trawl::document::{ParseLimits, parse};
 use url::Url;
 
+use crate::{corpus, table};
+
 /// Runs over all pages whose median counts.
 const RUNS: usize = 9;
 
-/// Measures and gives the tables as text.
-///
-/// # Errors
-/// When the toolchain's documentation, whose pages are measured, is not installed.
-pub fn run() -> Result<String, String> {
-    let pages = pages()?;
+/// Prints both tables.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let pages = corpus::texts()?;
     let bytes: usize = pages.iter().map(String::len).sum();
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     let [mut tokens, mut scrapers, mut arrays] = [const { Vec::new() }; 3];
@@ -32,16 +29,15 @@ pub fn run() -> Result<String, String> {
         }));
         arrays.push(timed(&pages, ours));
     }
-    let mut report = String::new();
     for (name, times) in [
         ("html5ever tokenizer alone", tokens),
         ("scraper's tree", scrapers),
         ("arrays", arrays),
     ] {
-        let _ = writeln!(report, "{name:<28} {:7.1} MB/s", rate(median(times)));
+        println!("{name:<28} {:7.1} MB/s", rate(table::median(times)));
     }
-    report.push_str(&linearity());
-    Ok(report)
+    print!("{}", linearity());
+    Ok(())
 }
 
 /// A page made of so many parts.
@@ -67,7 +63,7 @@ fn linearity() -> String {
     for (name, n, page) in rows {
         let times = [n, 2 * n, 4 * n].map(|n| {
             let page = [page(n)];
-            median((0..3).map(|_| timed(&page, ours)).collect()).as_secs_f64() * 1e3
+            table::median((0..3).map(|_| timed(&page, ours)).collect()).as_secs_f64() * 1e3
         });
         let [a, b, c] = times;
         let _ = writeln!(table, "{name:<22} {n:>9} {a:8.1} {b:8.1} {c:8.1}");
@@ -103,43 +99,4 @@ fn timed(pages: &[String], each: impl Fn(&str)) -> Duration {
     let start = Instant::now();
     pages.iter().for_each(|page| each(page));
     start.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-/// The pages that every measurement of the project is made on: each ninetieth of 8 to 300 KB, at most 200.
-fn pages() -> Result<Vec<String>, String> {
-    let output = Command::new("rustc")
-        .args(["--print", "sysroot"])
-        .output()
-        .map_err(|error| format!("`rustc` does not run: {error}"))?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let mut folders = vec![sysroot.join("share/doc/rust/html")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            // What `find -size +8k -size -300k` takes: sizes in whole blocks of 1 KiB, rounded up.
-            let blocks = entry.metadata().map_or(0, |data| data.len().div_ceil(1024));
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "html")
-                && (9..300).contains(&blocks)
-            {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    let chosen = files.iter().skip(89).step_by(90).take(200);
-    let pages: Vec<String> = chosen
-        .filter_map(|path| std::fs::read_to_string(path).ok())
-        .collect();
-    match pages.is_empty() {
-        true => Err("the toolchain's documentation is not installed, install it with `rustup component add rust-docs`".to_owned()),
-        false => Ok(pages),
-    }
 }
