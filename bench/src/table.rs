@@ -16,7 +16,13 @@ pub(crate) struct Row {
 
 /// Prints lines under each other.
 pub(crate) fn print(rows: &[Row]) {
-    for Row { name, median, unit, at_most } in rows {
+    for Row {
+        name,
+        median,
+        unit,
+        at_most,
+    } in rows
+    {
         let promise = match at_most {
             Some(most) if median > most => format!("promised at most {most}: MISSED"),
             Some(most) => format!("promised at most {most}"),
