@@ -84,6 +84,27 @@ impl Caller {
         sent.expect("an answer")
     }
 
+    /// A `/scrape` as lines; each entry is handed on as soon as it is there. Ends with the answer, or where it breaks off.
+    pub async fn stream(&self, body: &Value, mut on_entry: impl FnMut(Value)) {
+        let request = self.http.post(format!("{}/scrape", self.base));
+        let request = request
+            .header("authorization", &self.key)
+            .header("content-type", "application/jsonl")
+            .body(body.to_string());
+        let Ok(mut response) = request.send().await else {
+            return;
+        };
+        assert_eq!(response.status(), 200);
+        let mut rest = Vec::new();
+        while let Ok(Some(piece)) = response.chunk().await {
+            rest.extend_from_slice(&piece);
+            while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = rest.drain(..=end).collect();
+                on_entry(serde_json::from_slice(&line).expect("a whole entry a line"));
+            }
+        }
+    }
+
     /// The entries of a `/scrape` in a JSON array.
     pub async fn scrape(&self, body: Value) -> Vec<Value> {
         let answer = self.post("/scrape", &[], &body).await;

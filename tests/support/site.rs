@@ -40,7 +40,15 @@ impl FakeSite {
     /// # Panics
     /// When no port is free.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::start_at("127.0.0.1").await
+    }
+
+    /// Starts one on another address of loopback.
+    ///
+    /// # Panics
+    /// When the address is not this machine's.
+    pub async fn start_at(ip: &str) -> Self {
+        let listener = TcpListener::bind((ip, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
         let seen = Arc::new(Seen::default());
         let known = Arc::clone(&seen);
