@@ -299,7 +299,9 @@ fn push_deflate(
         input = &input[read..];
         if status == Status::StreamEnd {
             *state = State::Complete;
-        } else if written < STEP_BYTES && (input.is_empty() || read == 0) {
+        } else if read == 0 && written == 0 {
+            // A call may hand out what is left of its window and leave the input for the next one, so that only a call
+            // without any progress is the last.
             break;
         }
     }
