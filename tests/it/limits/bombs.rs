@@ -104,15 +104,14 @@ async fn bodies_that_grow_without_end_are_cut_off() {
     trial
         .refuses(&put("/twice", "gzip, br", twice), "larger than")
         .await;
-    for (coding, says) in [
-        ("deflate", "body"),
-        ("br", "larger than"),
-        ("zstd", "larger than"),
-    ] {
+    for coding in ["deflate", "br", "zstd"] {
         let bomb = encoded(coding, &vec![0; 200 << 20]);
         assert!(bomb.len() < 1 << 20);
         trial
-            .refuses(&put(&format!("/bomb-{coding}"), coding, bomb), says)
+            .refuses(
+                &put(&format!("/bomb-{coding}"), coding, bomb),
+                "larger than",
+            )
             .await;
     }
     let codings = ["gzip"; 40].join(",");
