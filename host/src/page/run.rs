@@ -247,10 +247,13 @@ pub async fn transform(
 async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome) -> PageOutcome {
     if let Some(error) = &outcome.error {
         hold.void(error);
+        count("failed", &usage);
         return outcome;
     }
     let charge = billing::price(&usage, tariff);
-    match hold.post(&charge).await {
+    let posted = hold.post(&charge).await;
+    count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
+    match posted {
         Ok(()) => PageOutcome { charge, ..outcome },
         Err(error) => PageOutcome {
             url: outcome.url,
@@ -260,6 +263,12 @@ async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome)
             ..PageOutcome::default()
         },
     }
+}
+
+/// Counts a page and the bytes of its decoded body.
+fn count(outcome: &'static str, usage: &Usage) {
+    metrics::counter!("trawl_pages_total", "outcome" => outcome).increment(1);
+    metrics::counter!("trawl_page_bytes_total").increment(usage.content_bytes);
 }
 
 fn failed(plan: &PagePlan, failure: PageFailure, elapsed: Option<Duration>) -> PageOutcome {
