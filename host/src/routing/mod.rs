@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
 use crate::model::failure::status;
-use crate::model::{FetchedPage, PageFailure};
+use crate::model::{FetchedPage, Nanodollars, PageFailure};
 use crate::plan::{Engine, PagePlan};
 use crate::politeness::Politeness;
 
@@ -32,6 +32,8 @@ pub struct Served {
     pub told: Map<String, Value>,
     /// CPU time of undoing content codings.
     pub decode_time: Duration,
+    /// What a gigabyte (10^9 bytes) through the pool that carried the page costs, on top of the ordinary price.
+    pub pool_price: Nanodollars,
 }
 
 /// What the routes run on.
@@ -85,18 +87,28 @@ impl Routing {
             };
             match page {
                 Ok(Fetched {
-                    page, decode_time, ..
+                    page,
+                    decode_time,
+                    pool,
+                    ..
                 }) => {
+                    let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
                     return Ok(Served {
                         page,
                         told: told(plan.engine),
                         decode_time,
+                        pool_price,
                     });
                 }
                 Err(failure) => last = failure,
             }
         }
         Err(last)
+    }
+
+    /// The most that a gigabyte of this page can cost on top of the ordinary price, whichever route serves it.
+    pub fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
+        self.fetcher.pool_price(&plan.fetch)
     }
 
     async fn http(
