@@ -7,9 +7,16 @@ use anyhow::Context;
 
 /// Folder of the toolchain's HTML documentation.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output().context("`rustc` does not run")?;
+    let output = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .output()
+        .context("`rustc` does not run")?;
     let root = Path::new(String::from_utf8(output.stdout)?.trim()).join("share/doc/rust/html");
-    anyhow::ensure!(root.is_dir(), "the toolchain has no documentation at `{}`: `rustup component add rust-docs`", root.display());
+    anyhow::ensure!(
+        root.is_dir(),
+        "the toolchain has no documentation at `{}`: `rustup component add rust-docs`",
+        root.display()
+    );
     Ok(root.canonicalize()?)
 }
 
@@ -20,13 +27,18 @@ pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
     collect(&root, &mut found)?;
     found.sort_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
     let every_90th = found.into_iter().skip(89).step_by(90).take(200);
-    every_90th.map(|path| Ok(path.strip_prefix(&root)?.to_owned())).collect()
+    every_90th
+        .map(|path| Ok(path.strip_prefix(&root)?.to_owned()))
+        .collect()
 }
 
 /// The texts of [`pages`].
 pub(crate) fn texts() -> anyhow::Result<Vec<String>> {
     let root = root()?;
-    pages()?.iter().map(|page| Ok(std::fs::read_to_string(root.join(page))?)).collect()
+    pages()?
+        .iter()
+        .map(|page| Ok(std::fs::read_to_string(root.join(page))?))
+        .collect()
 }
 
 /// `find -name '*.html' -size +8k -size -300k`: sizes in whole KiB, rounded up.

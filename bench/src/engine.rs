@@ -29,52 +29,58 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn rows() -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let plugins = plugins(folder.path())?;
-    let format = |name: &str| {
-        let plugin = plugins.snapshot().format(name);
-        plugin.ok_or_else(|| anyhow::anyhow!("`{name}` is not loaded"))
-    };
-    let (nothing, echo) = (format("nothing")?, format("echo")?);
+    let registry = plugins.snapshot();
+    let missing = || anyhow::anyhow!("a guest is not loaded");
+    let chunker = registry.chunker("idle").ok_or_else(missing)?;
+    let nothing = registry.format("nothing").ok_or_else(missing)?;
+    let echo = registry.format("echo").ok_or_else(missing)?;
     let (blank, page) = (Document::default(), page());
+    let idle = || drop(std::hint::black_box(chunker.chunk("", "{}")).expect("the guest answers"));
     let row = |name: &str, median: Duration, at_most| Row {
         name: name.to_owned(),
         median: median.as_secs_f64() * 1e6,
         unit: "µs",
         at_most,
     };
-    Ok(vec![
-        row(
-            "plugin: fresh instance, empty call, one thread",
-            median(&nothing, &blank, 1),
+    let mut rows = Vec::new();
+    for (threads, at_most) in [(1, None), (2, Some(EMPTY_CALL_AT_MOST))] {
+        let mut add = |name: &str, median, at_most| {
+            rows.push(row(
+                &format!("plugin: {name}, threads at once: {threads}"),
+                median,
+                at_most,
+            ));
+        };
+        add(
+            "fresh instance, empty call",
+            median(&idle, threads),
+            at_most,
+        );
+        add(
+            "an empty document lent",
+            median(&|| render(&nothing, &blank), threads),
             None,
-        ),
-        row(
-            "plugin: fresh instance, empty call, two threads at once",
-            median(&nothing, &blank, 2),
-            Some(EMPTY_CALL_AT_MOST),
-        ),
-        row(
-            "plugin: echo of a 47 KB page, one thread",
-            median(&echo, &page, 1),
+        );
+        add(
+            "echo of a 47 KB page",
+            median(&|| render(&echo, &page), threads),
             None,
-        ),
-        row(
-            "plugin: echo of a 47 KB page, two threads at once",
-            median(&echo, &page, 2),
-            None,
-        ),
-    ])
+        );
+    }
+    Ok(rows)
 }
 
 fn plugins(folder: &std::path::Path) -> anyhow::Result<Arc<Plugins>> {
     let guests = [
+        Guest::whole_chunker("idle"),
         Guest::constant_format("nothing", ""),
         Guest::echo_format("echo"),
     ];
     let mut manifest = String::new();
     for guest in &guests {
-        let name = &guest.name;
+        let (kind, name) = (guest.kind, &guest.name);
         fs::write(folder.join(format!("{name}.wasm")), guest.build())?;
-        manifest += &format!("[[format]]\nname = \"{name}\"\ncomponent = \"{name}.wasm\"\n");
+        manifest += &format!("[[{kind}]]\nname = \"{name}\"\ncomponent = \"{name}.wasm\"\n");
     }
     fs::write(folder.join("plugins.toml"), manifest)?;
     Ok(Plugins::start(PluginsConfig {
@@ -122,8 +128,7 @@ fn page() -> Document {
     page
 }
 
-/// The median time of one call with so many threads calling at once.
-fn median(format: &FormatPlugin, document: &Document, threads: usize) -> Duration {
+fn render(format: &FormatPlugin, document: &Document) {
     let page = PageView {
         document,
         kept: &[],
@@ -132,16 +137,19 @@ fn median(format: &FormatPlugin, document: &Document, threads: usize) -> Duratio
         content_type: "text/html",
         charset: "utf-8",
     };
-    let call = || {
+    std::hint::black_box(format.render(&page, "{}")).expect("the guest answers");
+}
+
+/// The median time of one call with so many threads calling at once.
+fn median(call: &(impl Fn() + Sync), threads: usize) -> Duration {
+    let timed = || {
         let started = Instant::now();
-        std::hint::black_box(format.render(&page, "{}")).expect("the guest answers");
+        call();
         started.elapsed()
     };
     let measure = || {
-        (0..WARM_UP).for_each(|_| {
-            call();
-        });
-        (0..CALLS).map(|_| call()).collect::<Vec<_>>()
+        (0..WARM_UP).for_each(|_| call());
+        (0..CALLS).map(|_| timed()).collect::<Vec<_>>()
     };
     let mut times: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(measure)).collect();

@@ -1,7 +1,7 @@
 //! First-party plugins: as components, beside the same source compiled natively, on one shared document a page.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use trawl::document::{self, Document, ParseLimits};
@@ -37,7 +37,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let registry = registry(folder.path())?;
     let parse = per_page(&pages, &|page| Ok(parse(&page.text)?.kinds.len()))?;
-    println!("{} pages, {} KB on average; parse {parse:.0} µs a page", pages.len(), average_kb(&pages));
+    println!(
+        "{} pages, {} KB on average; parse {parse:.0} µs a page",
+        pages.len(),
+        average_kb(&pages)
+    );
     let mut rows = Vec::new();
     let mut three = 0.0;
     for (name, component, native) in calls(&registry) {
@@ -46,27 +50,74 @@ pub(crate) fn run() -> anyhow::Result<()> {
         if ["markdown", "links", "metadata"].contains(&name) {
             three += component_us;
         }
-        rows.push(Row { name: format!("{name}: native"), median: native_us, unit: "µs", at_most: None });
+        rows.push(Row {
+            name: format!("{name}: native"),
+            median: native_us,
+            unit: "µs",
+            at_most: None,
+        });
         let at_most = Some((native_us * TIMES_NATIVE + ON_TOP_US).round());
-        rows.push(Row { name: format!("{name}: component"), median: component_us, unit: "µs", at_most });
+        rows.push(Row {
+            name: format!("{name}: component"),
+            median: component_us,
+            unit: "µs",
+            at_most,
+        });
     }
     let at_most = Some(SHARE_OF_PARSE);
     let name = "markdown + links + metadata as a share of one parse".to_owned();
-    rows.push(Row { name, median: three / parse, unit: "", at_most });
+    rows.push(Row {
+        name,
+        median: three / parse,
+        unit: "",
+        at_most,
+    });
     table::print(&rows);
     Ok(())
 }
 
 fn calls(registry: &Arc<Registry>) -> Vec<(&'static str, Call<'_>, Call<'static>)> {
     vec![
-        ("markdown", format(registry, "markdown"), native_format::<format_markdown::Markdown>()),
-        ("text", format(registry, "text"), native_format::<format_text::Text>()),
-        ("html", format(registry, "html"), native_format::<format_html::Html>()),
-        ("links", extractor(registry, "links"), native_extractor::<extractor_links::Links>()),
-        ("metadata", extractor(registry, "metadata"), native_extractor::<extractor_metadata::PageMetadata>()),
-        ("words", chunker(registry, "words"), native_chunker::<chunker_words::Words>()),
-        ("sentences", chunker(registry, "sentences"), native_chunker::<chunker_sentences::Sentences>()),
-        ("lines", chunker(registry, "lines"), native_chunker::<chunker_lines::Lines>()),
+        (
+            "markdown",
+            format(registry, "markdown"),
+            native_format::<format_markdown::Markdown>(),
+        ),
+        (
+            "text",
+            format(registry, "text"),
+            native_format::<format_text::Text>(),
+        ),
+        (
+            "html",
+            format(registry, "html"),
+            native_format::<format_html::Html>(),
+        ),
+        (
+            "links",
+            extractor(registry, "links"),
+            native_extractor::<extractor_links::Links>(),
+        ),
+        (
+            "metadata",
+            extractor(registry, "metadata"),
+            native_extractor::<extractor_metadata::PageMetadata>(),
+        ),
+        (
+            "words",
+            chunker(registry, "words"),
+            native_chunker::<chunker_words::Words>(),
+        ),
+        (
+            "sentences",
+            chunker(registry, "sentences"),
+            native_chunker::<chunker_sentences::Sentences>(),
+        ),
+        (
+            "lines",
+            chunker(registry, "lines"),
+            native_chunker::<chunker_lines::Lines>(),
+        ),
     ]
 }
 
@@ -82,7 +133,9 @@ fn format<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
 
 fn extractor<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
     Box::new(move |page| {
-        let plugin = registry.extractor(name).context("the extractor is loaded")?;
+        let plugin = registry
+            .extractor(name)
+            .context("the extractor is loaded")?;
         Ok(usize::from(plugin.extract(&view(page), "{}")?.is_null()))
     })
 }
@@ -96,7 +149,11 @@ fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
 
 fn native_format<F: Format>() -> Call<'static> {
     Box::new(|page| {
-        let rendered = F::render(&trawl_sdk::Document::new(arrays(page)), source(page), F::Options::default());
+        let rendered = F::render(
+            &trawl_sdk::Document::new(arrays(page)),
+            source(page),
+            F::Options::default(),
+        );
         match rendered.map_err(|failure| anyhow::anyhow!("{failure:?}"))? {
             trawl_sdk::Output::Text(text) => Ok(text.len()),
             trawl_sdk::Output::Bytes(bytes) => Ok(bytes.len()),
@@ -107,29 +164,38 @@ fn native_format<F: Format>() -> Call<'static> {
 /// With the JSON written and read, as the component's answer is.
 fn native_extractor<E: Extractor>() -> Call<'static> {
     Box::new(|page| {
-        let extracted = E::extract(&trawl_sdk::Document::new(arrays(page)), source(page), E::Options::default());
-        let json = serde_json::to_string(&extracted.map_err(|failure| anyhow::anyhow!("{failure:?}"))?)?;
-        Ok(usize::from(serde_json::from_str::<serde_json::Value>(&json)?.is_null()))
+        let extracted = E::extract(
+            &trawl_sdk::Document::new(arrays(page)),
+            source(page),
+            E::Options::default(),
+        );
+        let json =
+            serde_json::to_string(&extracted.map_err(|failure| anyhow::anyhow!("{failure:?}"))?)?;
+        Ok(usize::from(
+            serde_json::from_str::<serde_json::Value>(&json)?.is_null(),
+        ))
     })
 }
 
 fn native_chunker<C: Chunker>() -> Call<'static> {
     Box::new(|page| {
         let spans = C::chunk(&page.text, C::Options::default());
-        Ok(spans.map_err(|failure| anyhow::anyhow!("{failure:?}"))?.len())
+        Ok(spans
+            .map_err(|failure| anyhow::anyhow!("{failure:?}"))?
+            .len())
     })
 }
 
-/// Median over the rounds of the mean time a page, in microseconds.
+/// Median over the rounds of the mean CPU time a page, in microseconds.
 fn per_page(pages: &[Page], call: &dyn Fn(&Page) -> anyhow::Result<usize>) -> anyhow::Result<f64> {
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        let started = Instant::now();
+        let started = table::thread_time();
         for page in pages {
             std::hint::black_box(call(page)?);
         }
         if round >= WARM_UP {
-            rounds.push(started.elapsed());
+            rounds.push(table::thread_time() - started);
         }
     }
     Ok(micros(table::median(rounds)) / pages.len() as f64)
@@ -141,7 +207,15 @@ fn micros(time: Duration) -> f64 {
 
 fn pages() -> anyhow::Result<Vec<Page>> {
     let texts = corpus::texts()?;
-    texts.into_iter().map(|text| Ok(Page { document: parse(&text)?, text })).collect()
+    texts
+        .into_iter()
+        .map(|text| {
+            Ok(Page {
+                document: parse(&text)?,
+                text,
+            })
+        })
+        .collect()
 }
 
 fn average_kb(pages: &[Page]) -> usize {
@@ -150,12 +224,21 @@ fn average_kb(pages: &[Page]) -> usize {
 
 fn parse(text: &str) -> anyhow::Result<Document> {
     let url = Url::parse("http://127.0.0.1/std/index.html")?;
-    Ok(document::parse(text, &url, "text/html", &ParseLimits::default())?)
+    Ok(document::parse(
+        text,
+        &url,
+        "text/html",
+        &ParseLimits::default(),
+    )?)
 }
 
 fn registry(folder: &std::path::Path) -> anyhow::Result<Arc<Registry>> {
     let manifest = corpus::checkout().join("plugins.toml");
-    Ok(Plugins::start(PluginsConfig { manifest, cache_dir: folder.join("compiled") })?.snapshot())
+    Ok(Plugins::start(PluginsConfig {
+        manifest,
+        cache_dir: folder.join("compiled"),
+    })?
+    .snapshot())
 }
 
 fn view(page: &Page) -> PageView<'_> {

@@ -6,6 +6,7 @@ mod corpus;
 mod engine;
 mod guests;
 mod ledger;
+mod parse;
 mod scrape;
 mod table;
 
@@ -18,7 +19,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 4] = [
+const BENCHES: [Bench; 5] = [
+    ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
     ("ledger", ledger::run),
@@ -27,9 +29,15 @@ const BENCHES: [Bench; 4] = [
 
 fn main() -> anyhow::Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(unknown) = wanted.iter().find(|name| BENCHES.iter().all(|(known, _)| known != name)) {
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|name| BENCHES.iter().all(|(known, _)| known != name))
+    {
         let names: Vec<_> = BENCHES.iter().map(|(name, _)| *name).collect();
-        anyhow::bail!("there is no benchmark `{unknown}`; there are {}", names.join(", "));
+        anyhow::bail!(
+            "there is no benchmark `{unknown}`; there are {}",
+            names.join(", ")
+        );
     }
     for (name, run) in BENCHES {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {

@@ -21,10 +21,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let trawl = Trawl::start(folder.path())?;
     let script = wrk_script(folder.path(), &trawl.key, &nginx.base)?;
     wrk(&script, &trawl.base, 3)?;
-    println!("{:<8} {:>9} {:>9} {:>9} {:>9}", "round", "pages/s", "p50 ms", "p99 ms", "failed");
+    println!(
+        "{:<8} {:>9} {:>9} {:>9} {:>9}",
+        "round", "pages/s", "p50 ms", "p99 ms", "failed"
+    );
     for round in 1..=ROUNDS {
         let load = wrk(&script, &trawl.base, SECONDS)?;
-        println!("{round:<8} {:>9.0} {:>9.1} {:>9.1} {:>9}", load.per_second, load.p50_ms, load.p99_ms, load.failed);
+        println!(
+            "{round:<8} {:>9.0} {:>9.1} {:>9.1} {:>9}",
+            load.per_second, load.p50_ms, load.p99_ms, load.failed
+        );
     }
     println!("peak memory {} MiB", trawl.peak_mib()?);
     reload(&script, &trawl)
@@ -39,10 +45,20 @@ fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
         for round in 0..5 {
             let before = trawl.generation()?;
             let manifest = std::fs::read_to_string(&trawl.manifest)?;
-            std::fs::write(&trawl.manifest, format!("{manifest}\n# round {round}\n").replacen("time_ms = 2000", "time_ms = 2001", 1))?;
+            std::fs::write(
+                &trawl.manifest,
+                format!("{manifest}\n# round {round}\n").replacen(
+                    "time_ms = 2000",
+                    "time_ms = 2001",
+                    1,
+                ),
+            )?;
             let changed = Instant::now();
             while trawl.generation()? == before {
-                anyhow::ensure!(changed.elapsed() < Duration::from_secs(10), "no new generation within 10 s");
+                anyhow::ensure!(
+                    changed.elapsed() < Duration::from_secs(10),
+                    "no new generation within 10 s"
+                );
                 std::thread::sleep(Duration::from_millis(2));
             }
             times.push(changed.elapsed().as_millis());
@@ -71,23 +87,43 @@ struct Load {
 /// Runs wrk; the script's `done` prints one line for us.
 fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
     let output = Command::new("wrk")
-        .args(["-t2", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s"), "--timeout", "10s", "-s"])
+        .args([
+            "-t2",
+            &format!("-c{CONNECTIONS}"),
+            &format!("-d{seconds}s"),
+            "--timeout",
+            "10s",
+            "-s",
+        ])
         .arg(script)
         .arg(format!("{base}/scrape"))
         .output()
         .context("`wrk` does not run: apt-get install wrk nginx-light")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find_map(|line| line.strip_prefix("RESULT ")).with_context(|| format!("wrk said:\n{text}"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("RESULT "))
+        .with_context(|| format!("wrk said:\n{text}"))?;
     let numbers: Vec<f64> = line.split(' ').map(str::parse).collect::<Result<_, _>>()?;
-    let [per_second, p50_ms, p99_ms, failed] = numbers[..] else { anyhow::bail!("wrk said `{line}`") };
-    Ok(Load { per_second, p50_ms, p99_ms, failed: failed as u64 })
+    let [per_second, p50_ms, p99_ms, failed] = numbers[..] else {
+        anyhow::bail!("wrk said `{line}`")
+    };
+    Ok(Load {
+        per_second,
+        p50_ms,
+        p99_ms,
+        failed: failed as u64,
+    })
 }
 
 /// A request a page of the corpus, in turn. A failed page counts as a failed request.
 fn wrk_script(folder: &Path, key: &str, nginx: &str) -> anyhow::Result<PathBuf> {
     let mut script = String::from("local bodies = {\n");
     for page in corpus::pages()? {
-        let body = format!(r#"{{"url":"{nginx}/{}","return_format":"markdown","request":"http","cache":false}}"#, page.display());
+        let body = format!(
+            r#"{{"url":"{nginx}/{}","return_format":"markdown","request":"http","cache":false}}"#,
+            page.display()
+        );
         writeln!(script, "  '{body}',")?;
     }
     write!(
@@ -149,9 +185,16 @@ impl Nginx {
         );
         let path = folder.join("nginx.conf");
         std::fs::write(&path, config)?;
-        let process = Command::new("nginx").arg("-c").arg(&path).spawn().context("`nginx` does not run: apt-get install nginx-light wrk")?;
+        let process = Command::new("nginx")
+            .arg("-c")
+            .arg(&path)
+            .spawn()
+            .context("`nginx` does not run: apt-get install nginx-light wrk")?;
         wait_for(port)?;
-        Ok(Self { base: format!("http://127.0.0.1:{port}"), _process: Running(process) })
+        Ok(Self {
+            base: format!("http://127.0.0.1:{port}"),
+            _process: Running(process),
+        })
     }
 }
 
@@ -164,26 +207,54 @@ struct Trawl {
 
 impl Trawl {
     fn start(folder: &Path) -> anyhow::Result<Self> {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("bench has a parent folder")?;
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .context("bench has a parent folder")?;
         let binary = checkout.join("target/release/trawl");
-        anyhow::ensure!(binary.is_file(), "`target/release/trawl` is not built: cargo xtask build --release");
+        anyhow::ensure!(
+            binary.is_file(),
+            "`target/release/trawl` is not built: cargo xtask build --release"
+        );
         let manifest = folder.join("plugins.toml");
         let guests = checkout.join("target/guests");
         let plugins = std::fs::read_to_string(checkout.join("plugins.toml"))?;
-        std::fs::write(&manifest, plugins.replace("target/guests", &guests.display().to_string()))?;
+        std::fs::write(
+            &manifest,
+            plugins.replace("target/guests", &guests.display().to_string()),
+        )?;
         let config = folder.join("trawl.toml");
-        std::fs::write(&config, "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n")?;
+        std::fs::write(
+            &config,
+            "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n",
+        )?;
         let data = folder.join("data");
         let account = Command::new(&binary)
-            .args(["account", "create", "bench", "--top-up", "1000", "--json", "--data"])
+            .args([
+                "account", "create", "bench", "--top-up", "1000", "--json", "--data",
+            ])
             .arg(&data)
             .output()?;
-        let account: serde_json::Value = serde_json::from_slice(&account.stdout)
-            .with_context(|| format!("account create said: {}", String::from_utf8_lossy(&account.stderr)))?;
-        let key = account["api_key"].as_str().context("account create gives a key")?.to_owned();
+        let account: serde_json::Value =
+            serde_json::from_slice(&account.stdout).with_context(|| {
+                format!(
+                    "account create said: {}",
+                    String::from_utf8_lossy(&account.stderr)
+                )
+            })?;
+        let key = account["api_key"]
+            .as_str()
+            .context("account create gives a key")?
+            .to_owned();
         let port = free_port()?;
         let mut process = Command::new(&binary)
-            .args(["serve", "--allow-private", "127.0.0.1/32", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+            .args([
+                "serve",
+                "--allow-private",
+                "127.0.0.1/32",
+                "--listen",
+                &format!("127.0.0.1:{port}"),
+                "--data",
+            ])
             .arg(&data)
             .arg("--plugins")
             .arg(&manifest)
@@ -194,35 +265,59 @@ impl Trawl {
             .stderr(Stdio::piped())
             .spawn()?;
         let log = BufReader::new(process.stderr.take().context("stderr is piped")?);
-        std::thread::spawn(move || log.lines().map_while(Result::ok).for_each(|line| eprintln!("trawl: {line}")));
+        std::thread::spawn(move || {
+            log.lines()
+                .map_while(Result::ok)
+                .for_each(|line| eprintln!("trawl: {line}"))
+        });
         let process = Running(process);
         wait_for(port)?;
-        Ok(Self { base: format!("http://127.0.0.1:{port}"), key, manifest, process })
+        Ok(Self {
+            base: format!("http://127.0.0.1:{port}"),
+            key,
+            manifest,
+            process,
+        })
     }
 
     fn peak_mib(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("the kernel tells VmHWM")?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .context("the kernel tells VmHWM")?;
         Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
     }
 
     fn generation(&self) -> anyhow::Result<u64> {
         let output = Command::new("curl")
-            .args(["-s", "-H", &format!("Authorization: Bearer {}", self.key), &format!("{}/plugins", self.base)])
+            .args([
+                "-s",
+                "-H",
+                &format!("Authorization: Bearer {}", self.key),
+                &format!("{}/plugins", self.base),
+            ])
             .output()?;
         let status: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-        status["generation"].as_u64().context("GET /plugins tells the generation")
+        status["generation"]
+            .as_u64()
+            .context("GET /plugins tells the generation")
     }
 }
 
 fn free_port() -> anyhow::Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port())
 }
 
 fn wait_for(port: u16) -> anyhow::Result<()> {
     let started = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        anyhow::ensure!(started.elapsed() < Duration::from_secs(30), "nothing listens on port {port} after 30 s");
+        anyhow::ensure!(
+            started.elapsed() < Duration::from_secs(30),
+            "nothing listens on port {port} after 30 s"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())

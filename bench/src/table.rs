@@ -16,7 +16,13 @@ pub(crate) struct Row {
 
 /// Prints lines under each other.
 pub(crate) fn print(rows: &[Row]) {
-    for Row { name, median, unit, at_most } in rows {
+    for Row {
+        name,
+        median,
+        unit,
+        at_most,
+    } in rows
+    {
         let promise = match at_most {
             Some(most) if median > most => format!("promised at most {most}: MISSED"),
             Some(most) => format!("promised at most {most}"),
@@ -30,4 +36,13 @@ pub(crate) fn print(rows: &[Row]) {
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
+}
+
+/// CPU time this thread has used: what other work on the machine does not stretch.
+pub(crate) fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }

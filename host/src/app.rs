@@ -79,19 +79,45 @@ impl Engine {
     /// # Errors
     /// A setting that makes no sense, or a plugin that does not load.
     pub async fn build(config: &Config, manifest: &Path, cache: PathBuf) -> anyhow::Result<Self> {
-        let egress = Egress::new(settings::egress(config)?).context("the way out cannot be set up")?;
+        let egress =
+            Egress::new(settings::egress(config)?).context("the way out cannot be set up")?;
         let fetch = FetchConfig {
-            user_agent: config.egress.user_agent.clone().unwrap_or(FetchConfig::default().user_agent),
+            user_agent: config
+                .egress
+                .user_agent
+                .clone()
+                .unwrap_or(FetchConfig::default().user_agent),
             ..FetchConfig::default()
         };
-        let politeness = PolitenessConfig { in_flight_per_host: config.limits.connections_per_host };
-        let routing = Routing::new(Fetcher::new(Arc::clone(&egress), fetch), Politeness::new(&politeness));
-        let manifest = std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
-        let cache_dir = std::path::absolute(cache).context("the folder for compiled plugins has no absolute path")?;
-        let load = move || Plugins::start(PluginsConfig { manifest, cache_dir });
-        let plugins = tokio::task::spawn_blocking(load).await?.context("the plugins cannot be loaded")?;
-        let rooms = Arc::new(Rooms { routing, workers: Workers::new() });
-        Ok(Self { plugins, rooms, egress })
+        let politeness = PolitenessConfig {
+            in_flight_per_host: config.limits.connections_per_host,
+        };
+        let routing = Routing::new(
+            Fetcher::new(Arc::clone(&egress), fetch),
+            Politeness::new(&politeness),
+        );
+        let manifest =
+            std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
+        let cache_dir = std::path::absolute(cache)
+            .context("the folder for compiled plugins has no absolute path")?;
+        let load = move || {
+            Plugins::start(PluginsConfig {
+                manifest,
+                cache_dir,
+            })
+        };
+        let plugins = tokio::task::spawn_blocking(load)
+            .await?
+            .context("the plugins cannot be loaded")?;
+        let rooms = Arc::new(Rooms {
+            routing,
+            workers: Workers::new(),
+        });
+        Ok(Self {
+            plugins,
+            rooms,
+            egress,
+        })
     }
 }
 
@@ -103,7 +129,8 @@ impl App {
     pub async fn build(config: Config, places: &Places) -> anyhow::Result<Arc<Self>> {
         let tasks = TaskTracker::new();
         let prices = settings::prices(&config)?;
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
         let engine = Engine::build(&config, &places.plugins, places.data.join("compiled")).await?;
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
         Ok(Arc::new(Self {
@@ -140,16 +167,21 @@ impl App {
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
         let plugins = Arc::clone(&self.plugins);
-        let desk = Desk { billing: self.billing.clone(), plugins: Arc::new(move || status(&plugins)) };
+        let desk = Desk {
+            billing: self.billing.clone(),
+            plugins: Arc::new(move || status(&plugins)),
+        };
         control::listen(&self.data, desk, self.stop.clone(), &self.tasks)?;
-        self.tasks.spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        self.tasks
+            .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             stop.run_until_cancelled(telemetry::keep_up()).await;
         });
         let service = Arc::clone(&self) as Arc<dyn Service>;
         let router = api::router(service).into_make_service_with_connect_info::<SocketAddr>();
-        let serving = axum::serve(listener, router).with_graceful_shutdown(self.stop.clone().cancelled_owned());
+        let serving = axum::serve(listener, router)
+            .with_graceful_shutdown(self.stop.clone().cancelled_owned());
         tokio::select! {
             served = serving.into_future() => served?,
             () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
@@ -197,7 +229,12 @@ impl Service for App {
             run_id: request_id.to_owned(),
             tariff,
         };
-        Arc::new(AppRun::new(Arc::clone(&self.rooms), self.plugins.snapshot(), payer, in_flight))
+        Arc::new(AppRun::new(
+            Arc::clone(&self.rooms),
+            self.plugins.snapshot(),
+            payer,
+            in_flight,
+        ))
     }
 
     fn plugins(&self) -> serde_json::Value {

@@ -59,7 +59,11 @@ pub struct PriceSettings {
 
 impl Default for PriceSettings {
     fn default() -> Self {
-        Self { gigabyte: "1".into(), cpu_minute: "0.0001".into(), stored_gigabyte: "0".into() }
+        Self {
+            gigabyte: "1".into(),
+            cpu_minute: "0.0001".into(),
+            stored_gigabyte: "0".into(),
+        }
     }
 }
 
@@ -77,7 +81,11 @@ pub struct LimitSettings {
 
 impl Default for LimitSettings {
     fn default() -> Self {
-        Self { requests_per_minute: 10_000, connections_per_host: 64, pages_in_flight: 10 }
+        Self {
+            requests_per_minute: 10_000,
+            connections_per_host: 64,
+            pages_in_flight: 10,
+        }
     }
 }
 
@@ -113,11 +121,17 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] when the file cannot be read or says something unknown.
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
-        let Some(path) = path else { return Ok(Self::default()) };
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        toml::from_str(&text)
-            .map_err(|error| ConfigError::Invalid { path: path.to_owned(), reason: error.to_string() })
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        toml::from_str(&text).map_err(|error| ConfigError::Invalid {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })
     }
 }
 
@@ -127,7 +141,8 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named() {
-        let error = toml::from_str::<Config>("[limits]\nrequests_per_minut = 3").expect_err("a typing error");
+        let error = toml::from_str::<Config>("[limits]\nrequests_per_minut = 3")
+            .expect_err("a typing error");
         assert!(error.to_string().contains("requests_per_minut"), "{error}");
     }
 

@@ -69,6 +69,11 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(twice)?;
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
+    metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
+    metrics::describe_counter!(
+        "trawl_page_bytes_total",
+        "Bytes of the decoded bodies of pages"
+    );
     metrics::describe_histogram!(
         "trawl_request_seconds",
         "Time until an answer began, by route"

@@ -6,4 +6,8 @@
 
 mod egress;
 mod fetch;
+mod limits;
+mod money;
 mod plugins;
+mod reload;
+mod scrape;

@@ -1,11 +1,23 @@
 //! What the tests of the whole are made of: a site and a name server on loopback, as odd as the real ones.
 
+#[path = "../support/app.rs"]
+pub mod app;
+#[path = "../support/caller.rs"]
+pub mod caller;
 #[path = "../support/coding.rs"]
 pub mod coding;
 #[path = "../support/name_server.rs"]
 pub mod name_server;
+#[path = "../support/process.rs"]
+pub mod process;
 #[path = "../support/site.rs"]
 pub mod site;
+#[path = "../support/world.rs"]
+pub mod world;
 
+pub use app::TestApp;
+pub use caller::{Answer, Caller};
 pub use name_server::FakeNameServer;
+pub use process::ServerProcess;
 pub use site::FakeSite;
+pub use world::World;

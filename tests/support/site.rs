@@ -1,6 +1,7 @@
 //! A web site on loopback whose paths misbehave in every way real ones do. It speaks raw HTTP/1.1, so that its bytes may be
 //! as wrong as they like.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +31,7 @@ pub struct FakeSite {
 struct Seen {
     connections: AtomicUsize,
     requests: Mutex<Vec<String>>,
+    pages: Mutex<HashMap<String, (String, Arc<[u8]>)>>,
 }
 
 impl FakeSite {
@@ -38,7 +40,15 @@ impl FakeSite {
     /// # Panics
     /// When no port is free.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::start_at("127.0.0.1").await
+    }
+
+    /// Starts one on another address of loopback.
+    ///
+    /// # Panics
+    /// When the address is not this machine's.
+    pub async fn start_at(ip: &str) -> Self {
+        let listener = TcpListener::bind((ip, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
         let seen = Arc::new(Seen::default());
         let known = Arc::clone(&seen);
@@ -59,6 +69,16 @@ impl FakeSite {
     /// Address of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// Serves this body at a path from now on, and gives its address.
+    pub fn put(&self, path: &str, content_type: &str, body: impl Into<Vec<u8>>) -> String {
+        let pages = self.seen.pages.lock();
+        let page = (content_type.to_owned(), body.into().into());
+        pages
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(path.to_owned(), page);
+        self.url(path)
     }
 
     /// Connections so far.
@@ -122,6 +142,10 @@ impl Visit {
             Some(rest) => rest.find('/').map_or("/", |slash| &rest[slash..]),
             None => target,
         };
+        if let Some((content_type, body)) = self.page(target) {
+            let header = format!("Content-Type: {content_type}\r\n");
+            return self.whole("200 OK", &header, &body).await;
+        }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (first, rest) = path[1.min(path.len())..]
             .split_once('/')
@@ -143,6 +167,10 @@ impl Visit {
                         .await
                 }
             },
+            "slow" => {
+                tokio::time::sleep(Duration::from_millis(rest.parse().unwrap_or(0))).await;
+                self.html(PAGE).await
+            }
             "loop" => self.redirect("302 Found", "/loop", "").await,
             "to" => self.redirect("307 Temporary Redirect", query, "").await,
             "login" => {
@@ -169,6 +197,14 @@ impl Visit {
             "typed" => self.typed(rest).await,
             _ => self.odd(first).await,
         }
+    }
+
+    fn page(&self, path: &str) -> Option<(String, Arc<[u8]>)> {
+        let pages = self.seen.pages.lock();
+        pages
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(path)
+            .cloned()
     }
 
     /// Answers that break the rules of the transport.

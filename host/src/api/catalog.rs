@@ -60,11 +60,17 @@ mod tests {
     fn registry(guest: &Guest) -> std::sync::Arc<Registry> {
         let folder = tempfile::tempdir().expect("a directory");
         let manifest = folder.path().join("plugins.toml");
-        let entry = format!("[[{}]]\nname = \"mine\"\ncomponent = \"mine.wasm\"", guest.kind);
+        let entry = format!(
+            "[[{}]]\nname = \"mine\"\ncomponent = \"mine.wasm\"",
+            guest.kind
+        );
         std::fs::write(folder.path().join("mine.wasm"), guest.build()).expect("written");
         std::fs::write(&manifest, entry).expect("written");
         let cache_dir = folder.path().join("compiled");
-        let plugins = Plugins::start(PluginsConfig { manifest, cache_dir });
+        let plugins = Plugins::start(PluginsConfig {
+            manifest,
+            cache_dir,
+        });
         plugins.expect("it loads").snapshot()
     }
 
@@ -83,14 +89,19 @@ mod tests {
             let registry = registry(&guest);
             let checked = |options| Catalog::check_options(&*registry, kind, "mine", &options);
             assert_eq!(checked(json!({})), Ok(()), "{kind:?}");
-            assert_eq!(checked(json!({"a": 1})), Err("nope!".to_owned()), "{kind:?}");
+            assert_eq!(
+                checked(json!({"a": 1})),
+                Err("nope!".to_owned()),
+                "{kind:?}"
+            );
         }
     }
 
     #[test]
     fn a_plugin_that_breaks_down_when_asked_refuses_nothing() {
         let registry = registry(&Guest::keeping_filter("mine").when_asked("unreachable"));
-        let checked = Catalog::check_options(&*registry, PluginKind::Filter, "mine", &json!({"a": 1}));
+        let checked =
+            Catalog::check_options(&*registry, PluginKind::Filter, "mine", &json!({"a": 1}));
         assert_eq!(checked, Ok(()));
     }
 }

@@ -41,9 +41,16 @@ use crate::plan::{Catalog, PagePlan};
 ///
 /// # Errors
 /// [`wire::RequestError`] naming the parameter that is wrong.
-pub fn plan(request: &Value, catalog: &dyn Catalog) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
-    let ground = wire::Ground { catalog, pools: &[] };
-    wire::scrape_plan(request.to_string().as_bytes(), wire::Verb::Scrape, ground).map(|plan| plan.pages)
+pub fn plan(
+    request: &Value,
+    catalog: &dyn Catalog,
+) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
+    let ground = wire::Ground {
+        catalog,
+        pools: &[],
+    };
+    wire::scrape_plan(request.to_string().as_bytes(), wire::Verb::Scrape, ground)
+        .map(|plan| plan.pages)
 }
 
 /// A page's entry as the interface would write it.

@@ -165,9 +165,11 @@ mod tests {
     #[test]
     fn references_in_a_schema_stay_its_own() {
         let schema = json!({"$defs": {"a": {}}, "properties": {"x": {"$ref": "#/$defs/a"}}});
-        let plugin = json!({"kind": "format", "name": "mine", "summary": "", "options_schema": schema});
+        let plugin =
+            json!({"kind": "format", "name": "mine", "summary": "", "options_schema": schema});
         let schemas = documented(json!([plugin]));
-        let options = &schemas["ScrapeRequest"]["properties"]["format_options"]["properties"]["mine"];
+        let options =
+            &schemas["ScrapeRequest"]["properties"]["format_options"]["properties"]["mine"];
         assert_eq!(options["$id"], "urn:trawl:format:mine");
         assert_eq!(options["$defs"], json!({"a": {}}));
     }

@@ -10,8 +10,8 @@ use super::App;
 use crate::api::Health;
 use crate::egress::SAMPLE_HOST;
 use crate::fetch::CookieJar;
-use crate::model::Nanodollars;
-use crate::page::{self, Content, Piece, RunContext};
+use crate::model::{Content, Nanodollars, Piece};
+use crate::page::{self, RunContext};
 use crate::plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Pool, RouterPlan,
 };
@@ -37,7 +37,10 @@ impl App {
 
     async fn measured_health(&self) -> Health {
         let started = Instant::now();
-        let context = RunContext { registry: self.plugins.snapshot(), jar: Arc::new(CookieJar::new()) };
+        let context = RunContext {
+            registry: self.plugins.snapshot(),
+            jar: Arc::new(CookieJar::new()),
+        };
         let plan = sample_plan();
         let (outcome, _) = page::produce(&self.rooms, &context, &plan).await;
         let error = outcome.error.or_else(|| match outcome.content {
@@ -76,7 +79,11 @@ fn sample_plan() -> PagePlan {
             country_code: None,
             pool: Pool::Standard,
             respect_robots: false,
-            cache: CachePlan { enabled: false, max_age: Duration::ZERO, allow_stale: false },
+            cache: CachePlan {
+                enabled: false,
+                max_age: Duration::ZERO,
+                allow_stale: false,
+            },
         }),
         output: Arc::new(OutputPlan {
             formats: vec![FormatChoice {

@@ -27,9 +27,22 @@ pub(super) struct AppRun {
 }
 
 impl AppRun {
-    pub(super) fn new(rooms: Arc<Rooms>, registry: Arc<Registry>, payer: Payer, in_flight: usize) -> Self {
-        let context = RunContext { registry, jar: Arc::new(CookieJar::new()) };
-        Self { rooms, context, payer, in_flight }
+    pub(super) fn new(
+        rooms: Arc<Rooms>,
+        registry: Arc<Registry>,
+        payer: Payer,
+        in_flight: usize,
+    ) -> Self {
+        let context = RunContext {
+            registry,
+            jar: Arc::new(CookieJar::new()),
+        };
+        Self {
+            rooms,
+            context,
+            payer,
+            in_flight,
+        }
     }
 
     fn admit(&self) -> Result<(), FundsError> {
@@ -45,14 +58,22 @@ impl Run for AppRun {
     fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
         self.admit()?;
         let in_flight = self.in_flight;
-        let pages = scrape::pages(Arc::clone(&self.rooms), self.context.clone(), self.payer.clone(), pages);
+        let pages = scrape::pages(
+            Arc::clone(&self.rooms),
+            self.context.clone(),
+            self.payer.clone(),
+            pages,
+        );
         Ok(match order {
             Order::Input => pages.buffered(in_flight).boxed(),
             Order::Finish => pages.buffer_unordered(in_flight).boxed(),
         })
     }
 
-    fn transform(self: Arc<Self>, plan: TransformPlan) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
+    fn transform(
+        self: Arc<Self>,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
         async move {
             self.admit()?;
             let deadline = Instant::now() + TRANSFORM_TIME_MAX;
@@ -62,7 +83,15 @@ impl Run for AppRun {
                 .map(|source| {
                     let output = Arc::clone(&output);
                     async move {
-                        page::transform(&run.rooms, &run.context, &run.payer, input(source), output, deadline).await
+                        page::transform(
+                            &run.rooms,
+                            &run.context,
+                            &run.payer,
+                            input(source),
+                            output,
+                            deadline,
+                        )
+                        .await
                     }
                 })
                 .buffered(self.in_flight)

@@ -15,30 +15,53 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     let mut pools: BTreeMap<String, PoolConfig> = BTreeMap::new();
     for proxy in &config.egress.proxy {
         let name = pool(proxy)?.name();
-        let price_per_gigabyte = price(&format!("dollars_per_gigabyte of pool `{name}`"), &proxy.dollars_per_gigabyte)?;
-        let url = Url::parse(&proxy.url).with_context(|| format!("a proxy of pool `{name}` has no valid `url`"))?;
-        let pool = pools
-            .entry(name.to_owned())
-            .or_insert_with(|| PoolConfig { proxies: Vec::new(), price_per_gigabyte });
+        let price_per_gigabyte = price(
+            &format!("dollars_per_gigabyte of pool `{name}`"),
+            &proxy.dollars_per_gigabyte,
+        )?;
+        let url = Url::parse(&proxy.url)
+            .with_context(|| format!("a proxy of pool `{name}` has no valid `url`"))?;
+        let pool = pools.entry(name.to_owned()).or_insert_with(|| PoolConfig {
+            proxies: Vec::new(),
+            price_per_gigabyte,
+        });
         anyhow::ensure!(
             pool.price_per_gigabyte == price_per_gigabyte,
             "the proxies of pool `{name}` state different prices; a pool has one `dollars_per_gigabyte`"
         );
-        pool.proxies.push(UpstreamProxy { url, country: country(proxy) });
+        pool.proxies.push(UpstreamProxy {
+            url,
+            country: country(proxy),
+        });
     }
-    let grants = config.egress.proxy.iter().filter_map(|proxy| Url::parse(&proxy.url).ok()).collect();
+    let grants = config
+        .egress
+        .proxy
+        .iter()
+        .filter_map(|proxy| Url::parse(&proxy.url).ok())
+        .collect();
     let allow_private = AllowList::new(config.egress.allow_private.clone());
-    Ok(EgressConfig { allow_private, pools, grants, ..EgressConfig::default() })
+    Ok(EgressConfig {
+        allow_private,
+        pools,
+        grants,
+        ..EgressConfig::default()
+    })
 }
 
 /// The pools that have a proxy, and their countries.
 pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
     let mut pools: BTreeMap<Pool, Vec<String>> = BTreeMap::new();
     for proxy in &config.egress.proxy {
-        pools.entry(pool(proxy)?).or_default().extend(country(proxy));
+        pools
+            .entry(pool(proxy)?)
+            .or_default()
+            .extend(country(proxy));
     }
     let pools = pools.into_iter();
-    Ok(pools.map(|(pool, countries)| ConfiguredPool { pool, countries }).collect())
+    Ok(pools
+        .map(|(pool, countries)| ConfiguredPool { pool, countries })
+        .collect())
 }
 
 fn country(proxy: &ProxySettings) -> Option<String> {
@@ -54,10 +77,20 @@ pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {
 }
 
 fn pool(proxy: &ProxySettings) -> anyhow::Result<Pool> {
-    [Pool::Standard, Pool::Isp, Pool::Residential, Pool::Unlimited]
-        .into_iter()
-        .find(|pool| pool.name() == proxy.pool)
-        .with_context(|| format!("there is no pool `{}`; there are standard, isp, residential, unlimited", proxy.pool))
+    [
+        Pool::Standard,
+        Pool::Isp,
+        Pool::Residential,
+        Pool::Unlimited,
+    ]
+    .into_iter()
+    .find(|pool| pool.name() == proxy.pool)
+    .with_context(|| {
+        format!(
+            "there is no pool `{}`; there are standard, isp, residential, unlimited",
+            proxy.pool
+        )
+    })
 }
 
 fn price(name: &str, text: &str) -> anyhow::Result<Nanodollars> {
@@ -66,5 +99,7 @@ fn price(name: &str, text: &str) -> anyhow::Result<Nanodollars> {
     }
     Nanodollars::parse_dollars(text)
         .filter(|price| *price >= Nanodollars::ZERO)
-        .with_context(|| format!("{name} is `{text}`; write dollars such as \"0.5\", with at most nine decimals"))
+        .with_context(|| {
+            format!("{name} is `{text}`; write dollars such as \"0.5\", with at most nine decimals")
+        })
 }

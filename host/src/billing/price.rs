@@ -107,7 +107,10 @@ mod tests {
         let charge = price(&page, &Tariff::default());
         assert_eq!(charge.bytes_transferred, Nanodollars(9_500));
         assert_eq!(charge.total(), Nanodollars(9_500));
-        let endless = Usage { pool_price: Nanodollars::MAX, ..page };
+        let endless = Usage {
+            pool_price: Nanodollars::MAX,
+            ..page
+        };
         assert_eq!(price(&endless, &Tariff::FlatRate), Charge::default());
         assert!(price(&endless, &Tariff::default()).total() > charge.total());
     }

@@ -81,7 +81,9 @@ fn plugins_file(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
         .find(|file| file.is_file())
     {
         Some(file) => Ok(file),
-        None => bail!("there is no `plugins.toml` here or beside the program: name one with `--plugins`"),
+        None => bail!(
+            "there is no `plugins.toml` here or beside the program: name one with `--plugins`"
+        ),
     }
 }
 

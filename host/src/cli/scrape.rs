@@ -13,7 +13,8 @@ use crate::api;
 use crate::app::Engine;
 use crate::config::Config;
 use crate::fetch::CookieJar;
-use crate::page::{self, Content, Piece, RunContext};
+use crate::model::{Content, Piece};
+use crate::page::{self, RunContext};
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
@@ -42,7 +43,12 @@ pub(super) struct ScrapeArgs {
     #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
-    #[arg(long, env = "TRAWL_ALLOW_PRIVATE", value_name = "CIDR", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "TRAWL_ALLOW_PRIVATE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
     allow_private: Vec<IpNet>,
 }
 
@@ -61,8 +67,13 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let engine = Engine::build(&config, &manifest, super::cache_folder()).await?;
     let registry = engine.plugins.snapshot();
     let mut plans = api::plan(&request(&args), &*registry)?;
-    let (Some(plan), true) = (plans.pop(), plans.is_empty()) else { bail!("name one page at a time") };
-    let context = RunContext { registry, jar: Arc::new(CookieJar::new()) };
+    let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
+        bail!("name one page at a time")
+    };
+    let context = RunContext {
+        registry,
+        jar: Arc::new(CookieJar::new()),
+    };
     let (outcome, _) = page::produce(&engine.rooms, &context, &plan).await;
     if args.json {
         let mut entry = api::entry_json(&outcome);

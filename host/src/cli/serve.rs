@@ -38,7 +38,12 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
     /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
-    #[arg(long, env = "TRAWL_ALLOW_PRIVATE", value_name = "CIDR", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "TRAWL_ALLOW_PRIVATE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
     allow_private: Vec<IpNet>,
 }
 
@@ -47,11 +52,17 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start_metrics()?;
     let mut config = Config::load(args.config.as_deref())?;
     config.egress.allow_private.extend(args.allow_private);
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .with_context(|| format!("cannot listen on `{}`; choose another address with `--listen`", args.listen))?;
+    let listener = TcpListener::bind(args.listen).await.with_context(|| {
+        format!(
+            "cannot listen on `{}`; choose another address with `--listen`",
+            args.listen
+        )
+    })?;
     let address = listener.local_addr()?;
-    let places = Places { data: args.data, plugins: plugins_file(args.plugins)? };
+    let places = Places {
+        data: args.data,
+        plugins: plugins_file(args.plugins)?,
+    };
     let app = App::build(config, &places).await?;
     greet(&app, address).await?;
     let stopping = Arc::clone(&app);

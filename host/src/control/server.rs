@@ -69,12 +69,7 @@ pub fn listen(
     Ok(())
 }
 
-async fn accept(
-    listener: UnixListener,
-    desk: Desk,
-    stop: &CancellationToken,
-    tasks: &TaskTracker,
-) {
+async fn accept(listener: UnixListener, desk: Desk, stop: &CancellationToken, tasks: &TaskTracker) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let place = Arc::clone(&places).acquire_owned();

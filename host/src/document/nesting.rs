@@ -73,9 +73,13 @@ impl Guard {
     pub(super) fn other(&self, token: Token) {
         self.sink().open_text.set(NONE);
         let before = self.sink().n_nodes();
+        let is_text = matches!(token, Token::CharacterTokens(_));
         // Only tags switch the tokenizer.
         let _ = self.builder.process_token(token, 1);
         self.count(before);
+        if !is_text {
+            self.sink().open_text.set(NONE);
+        }
     }
 
     /// A tag. Says what follows it.
@@ -95,6 +99,8 @@ impl Guard {
         let before = self.sink().n_nodes();
         let result = self.builder.process_token(Token::TagToken(tag), 1);
         self.count(before);
+        // A tag may have let out text that waited in a table, and then closed the element it went to.
+        self.sink().open_text.set(NONE);
         result
     }
 

@@ -339,6 +339,24 @@ fn hostile_pages_end_soon() {
 }
 
 #[test]
+fn huge_pages_end_within_bounds() {
+    let limits = ParseLimits::default();
+    let parsed = |html: &str| parse(html, &address(), "text/html", &limits);
+    let max = NODES_MAX;
+    assert_eq!(
+        parsed(&"<br>".repeat(10_000_000)),
+        Err(ParseError::TooManyNodes { max })
+    );
+    let long = parsed(&format!("<p a='{}'>", "x".repeat(50_000_000))).expect("one long attribute");
+    assert_eq!(long.attribute_lengths, [50_000_000]);
+    let many: String = (0..1_000_000).map(|i| format!(" a{i}")).collect();
+    let many = parsed(&format!("<p{many}>x")).expect("many attributes");
+    assert_eq!(many.attribute_names.len(), ATTRIBUTES_MAX);
+    let wide = parsed(&"<br>".repeat(1_000_000)).expect("many siblings");
+    assert_eq!(wide.kinds.len(), 1_000_000 + 4);
+}
+
+#[test]
 fn limits_are_errors() {
     let at = |html: &str, limits: ParseLimits| parse(html, &address(), "text/html", &limits).err();
     let few = ParseLimits {
@@ -360,9 +378,9 @@ fn limits_are_errors() {
 
 proptest! {
     #[test]
-    fn soup_never_panics_and_gives_scrapers_tree(parts in prop::collection::vec(prop::sample::select(TRICKY), 0..12), bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn byte_soup_gives_scrapers_tree(parts in prop::collection::vec(prop::sample::select(TRICKY), 0..12), bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let soup = format!("{}{}", parts.concat(), decode(&bytes, "text/html").text);
-        check_consistent(&parsed(&soup));
+        check_same(&soup);
     }
 
     #[test]

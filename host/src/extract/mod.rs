@@ -43,7 +43,12 @@ pub struct CpuTime {
 /// Runs one page through the guests that `plan` names.
 ///
 /// The outputs stand beside an optional failure: what could be made is kept even when one part failed.
-pub fn run(registry: &Registry, input: &Input, plan: &OutputPlan, deadline: Instant) -> (Outputs, CpuTime) {
+pub fn run(
+    registry: &Registry,
+    input: &Input,
+    plan: &OutputPlan,
+    deadline: Instant,
+) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
     let parsed = Parsed::new(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
@@ -68,18 +73,34 @@ impl<'a> Parsed<'a> {
         let (media_type, kind) = document::sniff(&input.content_type, &input.body);
         if kind == MediaKind::Binary {
             let document = document::empty(&input.url, &media_type);
-            return Ok(Self { text: "".into(), charset: "", document, kind });
+            return Ok(Self {
+                text: "".into(),
+                charset: "",
+                document,
+                kind,
+            });
         }
         let decoded = document::decode(&input.body, &input.content_type);
         let document = match kind {
             _ if !plan.needs_document() => document::empty(&input.url, &media_type),
             MediaKind::Html => {
-                let limits = ParseLimits { deadline: Some(deadline), ..ParseLimits::default() };
-                document::parse(&decoded.text, &input.url, &media_type, &limits).map_err(failure_of)?
+                let limits = ParseLimits {
+                    deadline: Some(deadline),
+                    ..ParseLimits::default()
+                };
+                document::parse(&decoded.text, &input.url, &media_type, &limits)
+                    .map_err(failure_of)?
             }
-            MediaKind::Text | MediaKind::Binary => document::plain(&decoded.text, &input.url, &media_type),
+            MediaKind::Text | MediaKind::Binary => {
+                document::plain(&decoded.text, &input.url, &media_type)
+            }
         };
-        Ok(Self { text: decoded.text, charset: decoded.charset, document, kind })
+        Ok(Self {
+            text: decoded.text,
+            charset: decoded.charset,
+            document,
+            kind,
+        })
     }
 
     fn view<'v>(&'v self, input: &'v Input) -> PageView<'v> {

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::failure::status;
-use crate::model::{MediaKind, PageFailure};
-use crate::page::{Content, Piece};
+use crate::model::{Content, MediaKind, PageFailure, Piece};
 use crate::plan::{Chunking, Format, FormatChoice, OutputPlan};
 use crate::plugins::{PageView, PluginError, Registry, Rendered};
 
@@ -26,41 +25,65 @@ pub struct Outputs {
 impl Outputs {
     /// Nothing but a failure.
     pub fn failed(failure: PageFailure) -> Self {
-        Self { failure: Some(failure), ..Self::default() }
+        Self {
+            failure: Some(failure),
+            ..Self::default()
+        }
     }
 
     /// Keeps a part that succeeded; remembers the first failure.
     fn keep<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
-        made.map_err(|failure| self.failure.get_or_insert(failure)).ok()
+        made.map_err(|failure| self.failure.get_or_insert(failure))
+            .ok()
     }
 }
 
 /// Makes every output that `plan` names.
-pub(super) fn make(registry: &Registry, view: &PageView<'_>, kind: MediaKind, plan: &OutputPlan) -> Outputs {
+pub(super) fn make(
+    registry: &Registry,
+    view: &PageView<'_>,
+    kind: MediaKind,
+    plan: &OutputPlan,
+) -> Outputs {
     let mut outputs = Outputs::default();
-    let kept = outputs.keep(kept_nodes(registry, view, kind, plan)).unwrap_or_default();
+    let kept = outputs
+        .keep(kept_nodes(registry, view, kind, plan))
+        .unwrap_or_default();
     if outputs.failure.is_some() {
         return outputs;
     }
-    let view = PageView { kept: &kept, ..*view };
+    let view = PageView {
+        kept: &kept,
+        ..*view
+    };
     let pieces: Vec<(String, Piece)> = plan
         .formats
         .iter()
         .map(|choice| {
-            let made = content(registry, &view, kind, choice).map(|rendered| piece(registry, rendered, plan));
+            let made = content(registry, &view, kind, choice)
+                .map(|rendered| piece(registry, rendered, plan));
             let piece = outputs.keep(made.and_then(|piece| piece));
-            (choice.name.clone(), piece.unwrap_or(Piece::Text(String::new())))
+            (
+                choice.name.clone(),
+                piece.unwrap_or(Piece::Text(String::new())),
+            )
         })
         .collect();
     outputs.content = match plan.single_format {
-        true => Content::One(pieces.into_iter().next().map_or(Piece::Text(String::new()), |(_, piece)| piece)),
+        true => Content::One(
+            pieces
+                .into_iter()
+                .next()
+                .map_or(Piece::Text(String::new()), |(_, piece)| piece),
+        ),
         false => Content::ByFormat(pieces),
     };
     if plan.links {
         outputs.links = outputs.keep(extract(registry, &view, "links", &Value::Null));
     }
     if plan.metadata
-        && let Some(Value::Object(metadata)) = outputs.keep(extract(registry, &view, "metadata", &Value::Null))
+        && let Some(Value::Object(metadata)) =
+            outputs.keep(extract(registry, &view, "metadata", &Value::Null))
     {
         outputs.metadata = Some(metadata);
     }
@@ -88,8 +111,18 @@ fn kept_nodes(
         return Ok(kept);
     }
     for (name, options) in &plan.filters {
-        let filter = registry.filter(name).ok_or_else(|| not_loaded("filter", name))?;
-        kept = filter.keep(&PageView { kept: &kept, ..*view }, &options_text(options)).map_err(failure_of)?;
+        let filter = registry
+            .filter(name)
+            .ok_or_else(|| not_loaded("filter", name))?;
+        kept = filter
+            .keep(
+                &PageView {
+                    kept: &kept,
+                    ..*view
+                },
+                &options_text(options),
+            )
+            .map_err(failure_of)?;
     }
     Ok(kept)
 }
@@ -104,19 +137,30 @@ fn content(
         Format::Plugin(name) => name,
         Format::Empty => return Ok(Rendered::Text(String::new())),
         Format::Screenshot => {
-            return Err(PageFailure::new(status::BROWSER_FAILED, "a screenshot needs a browser, and none is installed"));
+            return Err(PageFailure::new(
+                status::BROWSER_FAILED,
+                "a screenshot needs a browser, and none is installed",
+            ));
         }
     };
-    let format = registry.format(name).ok_or_else(|| not_loaded("format", name))?;
+    let format = registry
+        .format(name)
+        .ok_or_else(|| not_loaded("format", name))?;
     if kind == MediaKind::Binary && !format.info().needs.body {
         let text = format!(
             "format `{}` cannot render `{}`; ask for `bytes`",
             choice.name,
-            if view.document.media_type.is_empty() { "an unknown media type" } else { &view.document.media_type }
+            if view.document.media_type.is_empty() {
+                "an unknown media type"
+            } else {
+                &view.document.media_type
+            }
         );
         return Err(PageFailure::new(status::UNKNOWN, text));
     }
-    format.render(view, &options_text(&choice.options)).map_err(failure_of)
+    format
+        .render(view, &options_text(&choice.options))
+        .map_err(failure_of)
 }
 
 /// Cuts and splits one format's content as the plan says.
@@ -138,10 +182,21 @@ fn piece(registry: &Registry, rendered: Rendered, plan: &OutputPlan) -> Result<P
     }
 }
 
-fn chunks(registry: &Registry, text: &str, chunking: &Chunking) -> Result<Vec<String>, PageFailure> {
-    let chunker = registry.chunker(&chunking.chunker).ok_or_else(|| not_loaded("chunker", &chunking.chunker))?;
-    let spans = chunker.chunk(text, &options_text(&chunking.options)).map_err(failure_of)?;
-    Ok(spans.into_iter().map(|span| text[span].to_owned()).collect())
+fn chunks(
+    registry: &Registry,
+    text: &str,
+    chunking: &Chunking,
+) -> Result<Vec<String>, PageFailure> {
+    let chunker = registry
+        .chunker(&chunking.chunker)
+        .ok_or_else(|| not_loaded("chunker", &chunking.chunker))?;
+    let spans = chunker
+        .chunk(text, &options_text(&chunking.options))
+        .map_err(failure_of)?;
+    Ok(spans
+        .into_iter()
+        .map(|span| text[span].to_owned())
+        .collect())
 }
 
 fn extract(
@@ -150,8 +205,12 @@ fn extract(
     name: &str,
     options: &Value,
 ) -> Result<Value, PageFailure> {
-    let extractor = registry.extractor(name).ok_or_else(|| not_loaded("extractor", name))?;
-    extractor.extract(view, &options_text(options)).map_err(failure_of)
+    let extractor = registry
+        .extractor(name)
+        .ok_or_else(|| not_loaded("extractor", name))?;
+    extractor
+        .extract(view, &options_text(options))
+        .map_err(failure_of)
 }
 
 fn options_text(options: &Value) -> String {
@@ -162,7 +221,10 @@ fn options_text(options: &Value) -> String {
 }
 
 fn not_loaded(kind: &str, name: &str) -> PageFailure {
-    PageFailure::new(status::UNKNOWN, format!("the {kind} `{name}` is not loaded; see GET /plugins"))
+    PageFailure::new(
+        status::UNKNOWN,
+        format!("the {kind} `{name}` is not loaded; see GET /plugins"),
+    )
 }
 
 fn failure_of(error: PluginError) -> PageFailure {

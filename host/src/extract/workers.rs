@@ -21,7 +21,9 @@ impl Workers {
     /// One place a core.
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { places: Arc::new(Semaphore::new(cores)) }
+        Self {
+            places: Arc::new(Semaphore::new(cores)),
+        }
     }
 
     /// Runs one page, waiting for a place until `deadline`.
@@ -34,7 +36,10 @@ impl Workers {
     ) -> (Outputs, CpuTime) {
         let place = Arc::clone(&self.places).acquire_owned();
         let Ok(Ok(place)) = tokio::time::timeout_at(deadline.into(), place).await else {
-            let failure = PageFailure::new(status::TIMED_OUT, "timed out waiting for a core to transform the page");
+            let failure = PageFailure::new(
+                status::TIMED_OUT,
+                "timed out waiting for a core to transform the page",
+            );
             return (Outputs::failed(failure), CpuTime::default());
         };
         let job = tokio::task::spawn_blocking(move || {
@@ -44,7 +49,10 @@ impl Workers {
         });
         job.await.unwrap_or_else(|panic| {
             tracing::error!(error = %panic, "a page's transformation panicked");
-            let failure = PageFailure::new(status::UNKNOWN, "internal error while transforming the page");
+            let failure = PageFailure::new(
+                status::UNKNOWN,
+                "internal error while transforming the page",
+            );
             (Outputs::failed(failure), CpuTime::default())
         })
     }

@@ -56,22 +56,41 @@ impl Payer {
         deadline: Instant,
     ) -> Result<Hold, FundsError> {
         let ceiling = ceiling.min(billing::price(&largest, &self.tariff).total());
-        self.billing.hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into()).await
+        self.billing
+            .hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into())
+            .await
     }
 }
 
 /// The most that a page can consume in this time.
 fn largest(time_max: Duration) -> Usage {
-    Usage { content_bytes: BODY_BYTES_MAX as u64, compute: time_max, transform: time_max, ..Usage::default() }
+    Usage {
+        content_bytes: BODY_BYTES_MAX as u64,
+        compute: time_max,
+        transform: time_max,
+        ..Usage::default()
+    }
 }
 
 /// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
 pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
     let deadline = Instant::now() + plan.fetch.timeout;
-    let largest = Usage { pool_price: rooms.routing.pool_price_max(plan), ..largest(plan.fetch.timeout) };
-    let hold = match payer.hold(plan.ceiling, largest, &plan.requested, deadline).await {
+    let largest = Usage {
+        pool_price: rooms.routing.pool_price_max(plan),
+        ..largest(plan.fetch.timeout)
+    };
+    let hold = match payer
+        .hold(plan.ceiling, largest, &plan.requested, deadline)
+        .await
+    {
         Ok(hold) => hold,
-        Err(error) => return failed(plan, PageFailure::new(status::UNKNOWN, error.to_string()), None),
+        Err(error) => {
+            return failed(
+                plan,
+                PageFailure::new(status::UNKNOWN, error.to_string()),
+                None,
+            );
+        }
     };
     let (outcome, usage) = produce(rooms, run, plan).await;
     settle(hold, &payer.tariff, usage, outcome).await
@@ -84,15 +103,31 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         Ok(url) => url,
         Err(failure) => return (failed(plan, failure.clone(), None), Usage::default()),
     };
-    let Served { page, told, decode_time, pool_price } = match serve(rooms, run, plan, url, started).await {
+    let Served {
+        page,
+        told,
+        decode_time,
+        pool_price,
+    } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
-        Err(failure) => return (failed(plan, failure, Some(started.elapsed())), Usage::default()),
+        Err(failure) => {
+            return (
+                failed(plan, failure, Some(started.elapsed())),
+                Usage::default(),
+            );
+        }
     };
     let (outputs, mut usage) = extract(rooms, run, plan, &page, started).await;
     usage.compute += decode_time;
     usage.pool_price = pool_price;
     let outcome = compose(&plan.output, page, outputs, told);
-    (PageOutcome { elapsed: Some(started.elapsed()), ..outcome }, usage)
+    (
+        PageOutcome {
+            elapsed: Some(started.elapsed()),
+            ..outcome
+        },
+        usage,
+    )
 }
 
 async fn serve(
@@ -104,10 +139,15 @@ async fn serve(
 ) -> Result<Served, PageFailure> {
     let deadline = started + plan.fetch.timeout;
     let served = rooms.routing.serve(plan, url, &run.jar);
-    tokio::time::timeout_at(deadline.into(), served).await.unwrap_or_else(|_| {
-        let seconds = plan.fetch.timeout.as_secs();
-        Err(PageFailure::new(status::TIMED_OUT, format!("timed out after {seconds} s")))
-    })
+    tokio::time::timeout_at(deadline.into(), served)
+        .await
+        .unwrap_or_else(|_| {
+            let seconds = plan.fetch.timeout.as_secs();
+            Err(PageFailure::new(
+                status::TIMED_OUT,
+                format!("timed out after {seconds} s"),
+            ))
+        })
 }
 
 async fn extract(
@@ -117,10 +157,21 @@ async fn extract(
     page: &FetchedPage,
     started: Instant,
 ) -> (Outputs, Usage) {
-    let input =
-        Input { url: page.final_url.clone(), body: page.body.clone(), content_type: page.content_type.clone() };
+    let input = Input {
+        url: page.final_url.clone(),
+        body: page.body.clone(),
+        content_type: page.content_type.clone(),
+    };
     let deadline = started + plan.fetch.timeout;
-    let (outputs, cpu) = rooms.workers.run(Arc::clone(&run.registry), input, Arc::clone(&plan.output), deadline).await;
+    let (outputs, cpu) = rooms
+        .workers
+        .run(
+            Arc::clone(&run.registry),
+            input,
+            Arc::clone(&plan.output),
+            deadline,
+        )
+        .await;
     let usage = Usage {
         content_bytes: page.body.len() as u64,
         compute: cpu.parse,
@@ -131,7 +182,12 @@ async fn extract(
 }
 
 /// Puts fetched and made parts together. A site's own 4xx or 5xx is a failure that keeps its parts.
-fn compose(plan: &OutputPlan, page: FetchedPage, outputs: Outputs, told: Map<String, Value>) -> PageOutcome {
+fn compose(
+    plan: &OutputPlan,
+    page: FetchedPage,
+    outputs: Outputs,
+    told: Map<String, Value>,
+) -> PageOutcome {
     let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
     let mut metadata = outputs.metadata;
     if let Some(metadata) = &mut metadata {
@@ -166,14 +222,29 @@ pub async fn transform(
     let started = Instant::now();
     let url = input.url.to_string();
     let time_max = deadline.saturating_duration_since(started);
-    let hold = match payer.hold(Nanodollars::MAX, largest(time_max), &url, deadline).await {
+    let hold = match payer
+        .hold(Nanodollars::MAX, largest(time_max), &url, deadline)
+        .await
+    {
         Ok(hold) => hold,
         Err(error) => {
-            return PageOutcome { url, status: status::UNKNOWN, error: Some(error.to_string()), ..PageOutcome::default() };
+            return PageOutcome {
+                url,
+                status: status::UNKNOWN,
+                error: Some(error.to_string()),
+                ..PageOutcome::default()
+            };
         }
     };
-    let (outputs, cpu) = rooms.workers.run(Arc::clone(&run.registry), input, plan, deadline).await;
-    let usage = Usage { compute: cpu.parse, transform: cpu.transform, ..Usage::default() };
+    let (outputs, cpu) = rooms
+        .workers
+        .run(Arc::clone(&run.registry), input, plan, deadline)
+        .await;
+    let usage = Usage {
+        compute: cpu.parse,
+        transform: cpu.transform,
+        ..Usage::default()
+    };
     let outcome = PageOutcome {
         url,
         status: 200,
@@ -189,10 +260,13 @@ pub async fn transform(
 async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome) -> PageOutcome {
     if let Some(error) = &outcome.error {
         hold.void(error);
+        count("failed", &usage);
         return outcome;
     }
     let charge = billing::price(&usage, tariff);
-    match hold.post(&charge).await {
+    let posted = hold.post(&charge).await;
+    count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
+    match posted {
         Ok(()) => PageOutcome { charge, ..outcome },
         Err(error) => PageOutcome {
             url: outcome.url,
@@ -204,15 +278,35 @@ async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome)
     }
 }
 
+/// Counts a page and the bytes of its decoded body.
+fn count(outcome: &'static str, usage: &Usage) {
+    metrics::counter!("trawl_pages_total", "outcome" => outcome).increment(1);
+    metrics::counter!("trawl_page_bytes_total").increment(usage.content_bytes);
+}
+
 fn failed(plan: &PagePlan, failure: PageFailure, elapsed: Option<Duration>) -> PageOutcome {
-    let url = plan.url.as_ref().map_or_else(|_| plan.requested.clone(), Url::to_string);
-    PageOutcome { url, status: failure.status, error: Some(failure.message), elapsed, ..PageOutcome::default() }
+    let url = plan
+        .url
+        .as_ref()
+        .map_or_else(|_| plan.requested.clone(), Url::to_string);
+    PageOutcome {
+        url,
+        status: failure.status,
+        error: Some(failure.message),
+        elapsed,
+        ..PageOutcome::default()
+    }
 }
 
 fn site_error(answered: u16) -> Option<String> {
-    (answered >= 400).then(|| match http::StatusCode::from_u16(answered).ok().and_then(|code| code.canonical_reason()) {
-        Some(reason) => format!("the site answered {answered} {reason}"),
-        None => format!("the site answered {answered}"),
+    (answered >= 400).then(|| {
+        match http::StatusCode::from_u16(answered)
+            .ok()
+            .and_then(|code| code.canonical_reason())
+        {
+            Some(reason) => format!("the site answered {answered} {reason}"),
+            None => format!("the site answered {answered}"),
+        }
     })
 }
 
@@ -221,7 +315,14 @@ fn add_host_metadata(metadata: &mut Map<String, Value>, page: &FetchedPage) {
     let redirected = page.final_url != page.requested_url;
     metadata.insert("file_size".into(), page.body.len().into());
     metadata.insert("original_url".into(), page.requested_url.as_str().into());
-    metadata.insert("final_url".into(), if redirected { page.final_url.as_str().into() } else { Value::Null });
+    metadata.insert(
+        "final_url".into(),
+        if redirected {
+            page.final_url.as_str().into()
+        } else {
+            Value::Null
+        },
+    );
 }
 
 /// Headers by name in the order received, repeats joined with `, ` (RFC 9110, section 5.2).
@@ -254,7 +355,10 @@ mod tests {
     fn only_errors_of_the_site_are_failures() {
         assert_eq!(site_error(200), None);
         assert_eq!(site_error(304), None);
-        assert_eq!(site_error(404).as_deref(), Some("the site answered 404 Not Found"));
+        assert_eq!(
+            site_error(404).as_deref(),
+            Some("the site answered 404 Not Found")
+        );
         assert_eq!(site_error(999).as_deref(), Some("the site answered 999"));
     }
 }

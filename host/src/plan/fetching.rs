@@ -110,7 +110,10 @@ mod tests {
 
     #[test]
     fn a_country_is_that_of_the_pool_that_is_used() {
-        let configured = [listed(Pool::Standard, &["FR"]), listed(Pool::Isp, &["DE", "US"])];
+        let configured = [
+            listed(Pool::Standard, &["FR"]),
+            listed(Pool::Isp, &["DE", "US"]),
+        ];
         assert!(has_country(Pool::Isp, "US", &configured));
         assert!(!has_country(Pool::Isp, "FR", &configured));
         assert!(!has_country(Pool::Residential, "DE", &configured));

@@ -197,7 +197,10 @@ impl OutputPlan {
     /// Whether any output reads the parsed document. A page that nobody reads is not parsed.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
-        self.links || self.metadata || !self.extractors.is_empty() || self.formats.iter().any(is_made)
+        self.links
+            || self.metadata
+            || !self.extractors.is_empty()
+            || self.formats.iter().any(is_made)
     }
 }
 

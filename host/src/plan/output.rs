@@ -196,7 +196,9 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
 
 /// What a plugin says of an option, without the option's name when the refusal names it anyway.
 fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
-    let named = reason.strip_prefix('`').and_then(|rest| rest.strip_prefix(option));
+    let named = reason
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_prefix(option));
     named
         .and_then(|rest| rest.strip_prefix("`: "))
         .unwrap_or(reason)

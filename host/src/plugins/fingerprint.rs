@@ -18,8 +18,15 @@ struct Stamp {
 impl Fingerprint {
     /// The state of these files now. A missing file has a state too.
     pub(super) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
+        let mut fingerprint = Self::default();
+        fingerprint.add(paths);
+        fingerprint
+    }
+
+    /// Adds the state of more files.
+    pub(super) fn add<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) {
         let stamped = |path: &Path| (path.to_owned(), stamp(path));
-        Self(paths.into_iter().map(stamped).collect())
+        self.0.extend(paths.into_iter().map(stamped));
     }
 }
 

@@ -182,20 +182,20 @@ fn settled_attempt(
 }
 
 fn attempt(engine: &Arc<GuestEngine>, manifest: &Path, before: Option<&Registry>) -> Attempt {
+    // Each file's state is taken before the file is read, so that a later change shows.
+    let mut fingerprint = Fingerprint::of([manifest]);
     let read = Manifest::read(manifest);
-    let mut paths = vec![manifest.to_owned()];
-    match &read {
-        Ok(read) => paths.extend(
-            read.entries
-                .iter()
-                .map(|entry| entry.code.path().to_owned()),
-        ),
+    let files: Vec<PathBuf> = match &read {
+        Ok(read) => read
+            .entries
+            .iter()
+            .map(|entry| entry.code.path().to_owned())
+            .collect(),
         // A manifest that cannot be read names no files: go on looking at those in effect.
-        Err(_) => paths.extend(before.iter().flat_map(|registry| registry.files())),
-    }
-    // Taken before the files are read, so that a later change shows. The manifest has been read already: the folders of a settled
-    // attempt are compared once more after it.
-    let fingerprint = Fingerprint::of(paths.iter().map(PathBuf::as_path));
+        Err(_) => before.map_or_else(Vec::new, Registry::files),
+    };
+    fingerprint.add(files.iter().map(PathBuf::as_path));
+    let paths = [vec![manifest.to_owned()], files].concat();
     let generation = before.map_or(1, |registry| registry.generation() + 1);
     let load_all = |read: Manifest| {
         let entries = read.entries.into_iter();

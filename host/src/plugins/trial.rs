@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn no_options_are_not_tried() {
-        let asked = ask(&json!({}), |_, _| failing(Fault::InvalidOptions(String::new())));
+        let asked = ask(&json!({}), |_, _| {
+            failing(Fault::InvalidOptions(String::new()))
+        });
         assert_eq!(asked, Ok(()));
     }
 }

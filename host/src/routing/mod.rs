@@ -57,27 +57,48 @@ const NO_BROWSER: &str = "no browser is installed, so the page is the plain HTTP
 impl Routing {
     /// Routing over this fetcher, at this pace.
     pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
-        Self { fetcher, politeness }
+        Self {
+            fetcher,
+            politeness,
+        }
     }
 
     /// Gets a page by the first route that serves it.
     ///
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
-    pub async fn serve(&self, plan: &PagePlan, url: &Url, jar: &CookieJar) -> Result<Served, PageFailure> {
+    pub async fn serve(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        jar: &CookieJar,
+    ) -> Result<Served, PageFailure> {
         let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
         for route in routes(plan.engine) {
             let page = match route {
-                Route::Http => self.http(plan, url, jar).await.map_err(|error| error.failure()),
+                Route::Http => self
+                    .http(plan, url, jar)
+                    .await
+                    .map_err(|error| error.failure()),
                 Route::Browser => Err(PageFailure::new(
                     status::BROWSER_FAILED,
                     "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
                 )),
             };
             match page {
-                Ok(Fetched { page, decode_time, pool, .. }) => {
+                Ok(Fetched {
+                    page,
+                    decode_time,
+                    pool,
+                    ..
+                }) => {
                     let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
-                    return Ok(Served { page, told: told(plan.engine), decode_time, pool_price });
+                    return Ok(Served {
+                        page,
+                        told: told(plan.engine),
+                        decode_time,
+                        pool_price,
+                    });
                 }
                 Err(failure) => last = failure,
             }
@@ -90,8 +111,16 @@ impl Routing {
         self.fetcher.pool_price(&plan.fetch)
     }
 
-    async fn http(&self, plan: &PagePlan, url: &Url, jar: &CookieJar) -> Result<Fetched, FetchError> {
-        let permit = self.politeness.permit(url.host_str().unwrap_or_default()).await;
+    async fn http(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        jar: &CookieJar,
+    ) -> Result<Fetched, FetchError> {
+        let permit = self
+            .politeness
+            .permit(url.host_str().unwrap_or_default())
+            .await;
         self.fetcher.fetch(&permit, url, &plan.fetch, jar).await
     }
 }

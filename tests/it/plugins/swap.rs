@@ -73,9 +73,10 @@ async fn watched(
         assert!(changed.elapsed() < Duration::from_secs(30), "never live");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+    let delay = changed.elapsed();
     cancel.cancel();
     watch.await.unwrap();
-    changed.elapsed()
+    delay
 }
 
 fn says(expected: &'static str) -> impl Fn(&Plugins) -> bool {
@@ -91,8 +92,7 @@ async fn a_file_renamed_over_a_component_goes_live() {
         ..Guest::constant_format("greet", "two")
     });
     let change = || fs::rename(shelf.path("other.wasm"), shelf.path("greet.wasm")).unwrap();
-    let delay = watched(&plugins, change, says("two")).await;
-    println!("live after {} ms", delay.as_millis());
+    watched(&plugins, change, says("two")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,6 +126,10 @@ async fn a_plugin_in_a_new_folder_is_watched_too() {
     let moved = || shelf.manifest("[[format]]\nname = \"greet\"\ncomponent = \"new/g.wasm\"\n");
     watched(&plugins, moved, says("two")).await;
     watched(&plugins, || put("three"), says("three")).await;
+    // Compiled before: from the file's change to the new generation in at most 200 ms, here with room for a busy machine.
+    let delay = watched(&plugins, || put("two"), says("two")).await;
+    eprintln!("live after {} ms", delay.as_millis());
+    assert!(delay < Duration::from_secs(2), "live after {delay:?}");
 }
 
 #[test]
@@ -176,7 +180,7 @@ fn reloads_leave_memory_flat() {
     let before = resident_kib();
     run(rounds);
     let grown = resident_kib().saturating_sub(before);
-    println!("{rounds} reloads: {grown} KiB more");
+    eprintln!("{rounds} reloads: {grown} KiB more");
     assert!(grown < 16 * 1024, "{grown} KiB more after {rounds} reloads");
 }
 
@@ -189,7 +193,6 @@ fn run_alone(test: &str) {
         .env(ALONE, "1")
         .output()
         .unwrap();
-    println!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(
         output.status.success(),
         "{}",

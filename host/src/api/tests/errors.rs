@@ -320,13 +320,22 @@ async fn a_server_on_its_way_out_takes_no_work() {
     let answer = world.post("/scrape", r#"{"url":"a.com"}"#).await;
     check(&answer, 503, "shutting down");
     assert_eq!(answer.header("retry-after"), "1");
-    for path in ["/v1/plugins", "/data/credits", "/openapi.json", "/scrape", "/nothing"] {
+    for path in [
+        "/v1/plugins",
+        "/data/credits",
+        "/openapi.json",
+        "/scrape",
+        "/nothing",
+    ] {
         let answer = world.get(path).await;
         check(&answer, 503, "shutting down");
         assert_eq!(answer.header("retry-after"), "1");
     }
     assert_eq!(world.get("/health").await.status, 503);
-    assert_eq!(world.get("/v1/health").await.json(), json!({"status": "ok"}));
+    assert_eq!(
+        world.get("/v1/health").await.json(),
+        json!({"status": "ok"})
+    );
     let metrics = world.get_from("/metrics", "127.0.0.1:1", &[]).await;
     assert_ne!(metrics.status, 503);
 }

@@ -11,8 +11,9 @@ use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatName
 use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
-    CachePlan, Catalog, Chunking, ConfiguredPool, FetchPlan, Format, FormatChoice, OutputPlan, PAGES_MAX, PagePlan,
-    PlanError, ScrapePlan, address, chunking, credentials, fetching, output, router,
+    CachePlan, Catalog, Chunking, ConfiguredPool, FetchPlan, Format, FormatChoice, OutputPlan,
+    PAGES_MAX, PagePlan, PlanError, ScrapePlan, address, chunking, credentials, fetching, output,
+    router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.

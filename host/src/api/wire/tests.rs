@@ -186,8 +186,14 @@ fn parameters_without_effect_are_named() {
     check(json!({"proxy": "residential"}), &["proxy"]);
     check(json!({"proxy": "ISP"}), &[]);
     check(json!({"proxy": "isp", "country_code": "de"}), &[]);
-    check(json!({"proxy": "residential", "country_code": "de"}), &["proxy"]);
-    check(json!({"proxy": "isp", "country_code": "us"}), &["country_code"]);
+    check(
+        json!({"proxy": "residential", "country_code": "de"}),
+        &["proxy"],
+    );
+    check(
+        json!({"proxy": "isp", "country_code": "us"}),
+        &["country_code"],
+    );
     check(json!({"country_code": "de"}), &["country_code"]);
     check(
         json!({"css_extraction_map": {"/": []}}),

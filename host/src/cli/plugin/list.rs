@@ -64,7 +64,10 @@ fn tell(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
     }
     for plugin in plugins {
         let text = |field: &str| plugin[field].as_str().unwrap_or_default();
-        let size = plugin["size_bytes"].as_u64().unwrap_or_default().div_ceil(1024);
+        let size = plugin["size_bytes"]
+            .as_u64()
+            .unwrap_or_default()
+            .div_ceil(1024);
         writeln!(
             out,
             "{:<10} {:<20} {:<8} {size:>6} KiB  {}",

@@ -1,0 +1,102 @@
+//! How fast pages are parsed into the arrays, beside html5ever's tokenizer and scraper's tree, and that it stays linear.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Duration;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer};
+use trawl::document::{ParseLimits, parse};
+use url::Url;
+
+use crate::{corpus, table};
+
+/// Runs over all pages whose median counts.
+const RUNS: usize = 9;
+
+/// Prints both tables.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let pages = corpus::texts()?;
+    let bytes: usize = pages.iter().map(String::len).sum();
+    let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
+    let [mut tokens, mut scrapers, mut arrays] = [const { Vec::new() }; 3];
+    // Side by side, so that other work on the machine slows all alike.
+    for _ in 0..RUNS {
+        tokens.push(timed(&pages, tokenize));
+        scrapers.push(timed(&pages, |page| {
+            drop(scraper::Html::parse_document(page))
+        }));
+        arrays.push(timed(&pages, ours));
+    }
+    for (name, times) in [
+        ("html5ever tokenizer alone", tokens),
+        ("scraper's tree", scrapers),
+        ("arrays", arrays),
+    ] {
+        println!("{name:<28} {:7.1} MB/s", rate(table::median(times)));
+    }
+    print!("{}", linearity());
+    Ok(())
+}
+
+/// A page made of so many parts.
+type Generator = fn(usize) -> String;
+
+fn linearity() -> String {
+    let rows: [(&str, usize, Generator); 5] = [
+        ("depth", 25_000, |n| "<div>".repeat(n)),
+        ("unclosed formatting", 25_000, |n| "<p><b>x".repeat(n)),
+        ("siblings", 250_000, |n| "<br>".repeat(n)),
+        ("attributes of one tag", 250_000, |n| {
+            let mut page = String::from("<p");
+            for i in 0..n {
+                let _ = write!(page, " a{i}=1");
+            }
+            page + ">"
+        }),
+        ("bytes of one attribute", 12_500_000, |n| {
+            format!("<p a='{}'>", "x".repeat(n))
+        }),
+    ];
+    let mut table = String::from("milliseconds for            n        n       2n       4n\n");
+    for (name, n, page) in rows {
+        let times = [n, 2 * n, 4 * n].map(|n| {
+            let page = [page(n)];
+            table::median((0..3).map(|_| timed(&page, ours)).collect()).as_secs_f64() * 1e3
+        });
+        let [a, b, c] = times;
+        let _ = writeln!(table, "{name:<22} {n:>9} {a:8.1} {b:8.1} {c:8.1}");
+    }
+    table
+}
+
+fn ours(page: &str) {
+    let url = Url::parse("https://site.example/page").expect("a URL");
+    // A page over a limit ends early, which is measured too.
+    let _ = black_box(parse(page, &url, "text/html", &ParseLimits::default()));
+}
+
+fn tokenize(page: &str) {
+    struct Count(Cell<usize>);
+    impl TokenSink for Count {
+        type Handle = ();
+        fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+            self.0.set(self.0.get() + 1);
+            drop(token);
+            TokenSinkResult::Continue
+        }
+    }
+    let tokenizer = Tokenizer::new(Count(Cell::new(0)), Default::default());
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from(page));
+    let _ = tokenizer.feed(&queue);
+    tokenizer.end();
+    black_box(tokenizer.sink.0.get());
+}
+
+fn timed(pages: &[String], each: impl Fn(&str)) -> Duration {
+    let start = table::thread_time();
+    pages.iter().for_each(|page| each(page));
+    table::thread_time() - start
+}

@@ -1,0 +1,113 @@
+//! The same POST twice: `Idempotency-Key`.
+
+use std::time::Duration;
+
+use serde_json::json;
+use trawl_tests::{FakeSite, TestApp};
+
+use super::{DOLLAR, cheap, settled};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeat_gets_the_same_answer_and_is_charged_once() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    for form in ["application/json", "application/jsonl"] {
+        let headers = [("idempotency-key", form), ("content-type", form)];
+        let urls = [site.url("/page"), site.url("/reset"), site.url("/cookies")];
+        let body = cheap(&urls);
+        let fetched = site.requests().len();
+        let first = app.post("/scrape", &headers, &body).await;
+        let (left, seen) = (app.balance(), site.requests().len());
+        assert!(left < 100 * DOLLAR && seen >= fetched + 3);
+        for path in ["/scrape", "/v1/scrape"] {
+            let again = app.post(path, &headers, &body).await;
+            assert_eq!((again.status, &again.body), (200, &first.body));
+            assert_eq!(again.header("content-type"), form);
+            assert_eq!(again.header("idempotency-replayed"), "true");
+        }
+        assert_eq!((app.balance(), site.requests().len()), (left, seen));
+    }
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_request_under_a_used_key_is_a_conflict() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let headers = [("idempotency-key", "one")];
+    let body = cheap(&[site.url("/page")]);
+    assert_eq!(app.post("/scrape", &headers, &body).await.status, 200);
+    let left = app.balance();
+    let other = app
+        .post("/scrape", &headers, &cheap(&[site.url("/page?2")]))
+        .await;
+    assert_eq!((other.status, other.error().is_empty()), (409, false));
+    assert_eq!(app.post("/links", &headers, &body).await.status, 409);
+    assert_eq!((app.balance(), site.requests().len()), (left, 1));
+    let (_, someone) = app
+        .another("someone", trawl::model::Nanodollars(DOLLAR))
+        .await;
+    let theirs = someone.post("/scrape", &headers, &body).await;
+    assert_eq!(
+        (theirs.status, theirs.header("idempotency-replayed")),
+        (200, "")
+    );
+    let refused = app
+        .post(
+            "/scrape",
+            &[("idempotency-key", "two")],
+            &json!({"url": ""}),
+        )
+        .await;
+    assert_eq!(refused.status, 400);
+    let mended = app
+        .post("/scrape", &[("idempotency-key", "two")], &body)
+        .await;
+    assert_eq!(
+        mended.status, 200,
+        "a refused request does not use its key up"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeat_while_the_first_is_in_flight_is_a_conflict() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let headers = [("idempotency-key", "slow")];
+    let body = cheap(&[site.url("/slow/700")]);
+    let first = app.post("/scrape", &headers, &body);
+    let second = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        app.post("/scrape", &headers, &body).await
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(
+        (first.status, second.status),
+        (200, 409),
+        "{}",
+        second.error()
+    );
+    assert_eq!(app.post("/scrape", &headers, &body).await.body, first.body);
+    assert_eq!(site.requests().len(), 1);
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hung_up_finds_the_answer_by_its_key() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let headers = [("idempotency-key", "lost")];
+    let body = cheap(&[site.url("/slow/400"), site.url("/slow/300")]);
+    let patience = Duration::from_millis(100);
+    let hung_up = tokio::time::timeout(patience, app.post("/scrape", &headers, &body)).await;
+    assert!(hung_up.is_err());
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    let left = app.balance();
+    assert!(
+        left < 100 * DOLLAR,
+        "the request was given up with its caller"
+    );
+    let again = app.post("/scrape", &headers, &body).await;
+    assert_eq!(
+        (again.status, again.json().as_array().unwrap().len()),
+        (200, 2)
+    );
+    assert_eq!((app.balance(), site.requests().len()), (left, 2));
+    settled(&app).await;
+}

@@ -1,0 +1,154 @@
+//! Generations: a change is in effect at once, a broken one not at all, and no request fails over it.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use trawl_test_guests::Guest;
+use trawl_tests::{FakeSite, TestApp};
+
+use super::{generation, plugin, shows};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_put_in_is_callable_by_its_name_and_gone_when_taken_out() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let url = site.url("/page");
+    let guests = [
+        Guest::constant_format("shout", "HELLO"),
+        Guest::echo_extractor("echo"),
+        Guest::whole_chunker("whole"),
+        Guest::keeping_filter("keeping"),
+    ];
+    let body = json!({"url": url, "return_format": "shout"});
+    let (status, error) = app.refused(&body).await;
+    assert!(status == 400 && error.contains("`shout`"), "{error}");
+    app.world.load(&guests.each_ref(), "");
+    let (status, _) = shows(&app, |status| plugin(status, "shout").is_some()).await;
+    assert_eq!(generation(&status), 2);
+    assert_eq!(app.fine(body.clone()).await["content"], "HELLO");
+    let all = json!({
+        "url": url, "return_format": ["Shout", "markdown"], "extractors": {"echo": {"a": [1]}},
+        "chunking_alg": {"type": "whole"}, "filters": {"keeping": {}},
+    });
+    let entry = app.fine(all).await;
+    assert_eq!(entry["content"]["shout"], json!(["HELLO"]));
+    assert!(
+        entry["content"]["markdown"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("# A page")
+    );
+    assert_eq!(entry["extracted"], json!({"echo": {"a": [1]}}));
+    app.world.manifest("");
+    shows(&app, |status| plugin(status, "shout").is_none()).await;
+    let (status, error) = app.refused(&body).await;
+    assert!(status == 400 && error.contains("`shout`"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let good = Guest::constant_format("shout", "HELLO");
+    app.world.load(&[&good], "");
+    shows(&app, |status| generation(status) == 2).await;
+    let wrong_kind = Guest::keeping_filter("odd");
+    let mut from_the_future = Guest::constant_format("odd", "x");
+    from_the_future.contract = "9.0.0";
+    let entry = "[[format]]\nname = \"odd\"\ncomponent = \"odd.wasm\"\n";
+    let own = "[[format]]\nname = \"shout\"\ncomponent = \"shout.wasm\"\n";
+    let break_by = |what: &str| match what {
+        "syntax" => fs::write(app.world.plugins(), "[[format]").unwrap(),
+        "unknown key" => app.world.manifest(&format!("{own}colour = 3\n")),
+        "missing file" => app
+            .world
+            .manifest(&entry.replace("odd.wasm", "nowhere.wasm")),
+        "kind" => {
+            app.world.put(&wrong_kind);
+            app.world.manifest(entry);
+        }
+        "name twice" => app.world.manifest(&own.repeat(2)),
+        "built-in name" => app
+            .world
+            .manifest(&own.replace("shout\"\nc", "markdown\"\nc")),
+        "truncated" => {
+            let bytes = good.build();
+            fs::write(app.world.path("odd.wasm"), &bytes[..bytes.len() / 2]).unwrap();
+            app.world.manifest(entry);
+        }
+        _ => {
+            app.world.put(&from_the_future);
+            app.world.manifest(entry);
+        }
+    };
+    for (what, says) in [
+        ("syntax", "manifest"),
+        ("unknown key", "colour"),
+        ("missing file", "nowhere.wasm"),
+        ("kind", "`odd`"),
+        ("name twice", "shout"),
+        ("built-in name", "markdown"),
+        ("truncated", "`odd`"),
+        ("contract", "9.0.0"),
+    ] {
+        break_by(what);
+        let told = |status: &serde_json::Value| {
+            status["last_error"]["reason"]
+                .as_str()
+                .is_some_and(|text| text.contains(says))
+        };
+        let (status, _) = shows(&app, told).await;
+        let reason = status["last_error"]["reason"].as_str().unwrap();
+        println!("{what}: {reason}");
+        let body = json!({"url": site.url("/page"), "return_format": ["shout", "markdown"]});
+        assert_eq!(app.fine(body).await["content"]["shout"], "HELLO", "{what}");
+        app.world.load(&[&good], "");
+        shows(&app, |status| status["last_error"].is_null()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reloads_under_load_fail_no_request() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let variants = ["one", "two"].map(|text| Guest::constant_format("shout", text));
+    app.world.load(&[&variants[0]], "");
+    shows(&app, |status| generation(status) == 2).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let body = json!({"url": format!("{0}?1,{0}?2", site.url("/page")), "return_format": ["shout", "markdown"]});
+    let clients: Vec<_> = (0..4)
+        .map(|_| {
+            let (caller, body, stop) = ((*app).clone(), body.clone(), Arc::clone(&stop));
+            tokio::spawn(async move {
+                let mut n_requests = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let entries = caller.scrape(body.clone()).await;
+                    let said = &entries[0]["content"]["shout"];
+                    assert!(said == "one" || said == "two", "{entries:?}");
+                    // One request keeps the generation it began with.
+                    assert_eq!(&entries[1]["content"]["shout"], said);
+                    assert!(
+                        entries.iter().all(|entry| entry["error"].is_null()),
+                        "{entries:?}"
+                    );
+                    n_requests += 1;
+                }
+                n_requests
+            })
+        })
+        .collect();
+    for round in 0..20 {
+        let next = &variants[(round + 1) % 2];
+        let (status, _) = shows(&app, |_| true).await;
+        let before = generation(&status);
+        app.world.put(next);
+        shows(&app, |status| generation(status) > before).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let mut n_requests = 0;
+    for client in clients {
+        n_requests += client.await.unwrap();
+    }
+    println!("{n_requests} requests over 20 reloads");
+    assert!(n_requests > 40, "{n_requests} requests are no load");
+    app.assert_settled().await;
+}

@@ -1,0 +1,252 @@
+//! What stands in a page's entry: content by format, parts that were asked for, costs.
+
+use serde_json::{Value, json};
+use trawl_tests::caller::{costs, nanodollars};
+use trawl_tests::site::PAGE;
+
+use super::{keys, texts, world};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_comes_back_as_markdown() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    let entry = app
+        .fine(json!({"url": url, "return_format": "markdown"}))
+        .await;
+    let link = site.url("/other");
+    let markdown = format!("# A page\n\nSome **text** and [a link]({link}).");
+    assert_eq!(entry["content"].as_str().unwrap().trim_end(), markdown);
+    assert_eq!(
+        (&entry["url"], &entry["status"]),
+        (&json!(url), &json!(200))
+    );
+    assert!(entry["duration_elasped_ms"].is_u64());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_built_in_format_has_its_form() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    let content = async |format: &str| {
+        let entry = app.fine(json!({"url": url, "return_format": format})).await;
+        entry["content"].clone()
+    };
+    assert_eq!(content("raw").await, json!(PAGE));
+    assert_eq!(content("html").await, content("raw").await);
+    assert_eq!(content("empty").await, json!(""));
+    let bytes: Vec<u64> = PAGE.bytes().map(u64::from).collect();
+    assert_eq!(content("bytes").await, json!(bytes));
+    let text = content("text").await;
+    let words: Vec<_> = text.as_str().unwrap().split_whitespace().collect();
+    assert_eq!(words.join(" "), "A page Some text and a link.");
+    let xml = content("xml").await;
+    let xml = xml.as_str().unwrap();
+    assert!(
+        xml.contains("http://www.w3.org/1999/xhtml") && xml.trim_end().ends_with("</html>"),
+        "{xml}"
+    );
+    assert_eq!(content("CommonMark").await, content("markdown").await);
+    assert_eq!(content("html2text").await, text);
+    let unnamed = app.fine(json!({"url": url})).await;
+    assert_eq!(unnamed["content"], PAGE);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_formats_are_an_object_by_name() {
+    let (app, site) = world().await;
+    let formats = ["markdown", "raw", "text", "markdown"];
+    let entry = app
+        .fine(json!({"url": site.url("/page"), "return_format": formats}))
+        .await;
+    let content = &entry["content"];
+    assert_eq!(content.as_object().unwrap().len(), 3);
+    assert_eq!(content["raw"], PAGE);
+    assert!(
+        content["markdown"]
+            .as_str()
+            .unwrap()
+            .starts_with("# A page")
+    );
+    assert!(content["text"].as_str().unwrap().starts_with("A page"));
+    let one = app
+        .fine(json!({"url": site.url("/page"), "return_format": ["raw"]}))
+        .await;
+    assert_eq!(one["content"], json!({"raw": PAGE}));
+    assert_eq!(
+        site.requests().len(),
+        2,
+        "a page is fetched once, whatever is made of it"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parts_are_there_exactly_when_asked_for() {
+    let (app, site) = world().await;
+    let bare = [
+        "content",
+        "costs",
+        "duration_elasped_ms",
+        "error",
+        "status",
+        "url",
+    ];
+    let cookies = site.url("/cookies");
+    for (switch, part) in [
+        ("metadata", "metadata"),
+        ("return_page_links", "links"),
+        ("return_headers", "headers"),
+        ("return_cookies", "cookies"),
+    ] {
+        let entry = app
+            .fine(json!({"url": cookies, "request": "http", switch: true}))
+            .await;
+        let mut expected = bare.to_vec();
+        expected.push(part);
+        expected.sort_unstable();
+        let mut found = keys(&entry);
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        for value in [json!(false), Value::Null] {
+            let entry = app
+                .fine(json!({"url": cookies, "request": "http", switch: value}))
+                .await;
+            assert!(entry.get(part).is_none(), "{switch}: {value}");
+        }
+    }
+    let smart = app.fine(json!({"url": cookies})).await;
+    assert_eq!(smart["metadata"]["rendered_by"], "http");
+    assert_eq!(keys(&smart["metadata"]), ["render_reason", "rendered_by"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parts_hold_what_the_page_has() {
+    let (app, site) = world().await;
+    let html = "<html lang=de><head><title> T </title><meta name=description content='D'>\
+        <meta name=keywords content='a, b'><link rel=canonical href=/c><body>\
+        <a href=x>1</a><a href='/y?q=1#f'>2</a><a href=x>3</a><a href='mailto:a@b'>4</a>";
+    let there = site.put("/dir/page", "text/html", html);
+    let url = site.url("/to?/dir/page");
+    let parts = json!({"url": url, "metadata": true, "return_page_links": true});
+    let entry = app.fine(parts).await;
+    let links = [site.url("/dir/x"), site.url("/y?q=1")];
+    let found = texts(&entry["links"]);
+    assert!(
+        found[0] == links[0] && found[1].starts_with(&links[1]),
+        "{found:?}"
+    );
+    let metadata = &entry["metadata"];
+    assert_eq!(
+        (&metadata["title"], &metadata["description"]),
+        (&json!("T"), &json!("D"))
+    );
+    assert_eq!(metadata["keywords"], json!(["a", "b"]));
+    assert_eq!(
+        (&metadata["language"], &metadata["canonical"]),
+        (&json!("de"), &json!(site.url("/c")))
+    );
+    assert_eq!(metadata["file_size"], html.len());
+    assert_eq!(
+        (&metadata["original_url"], &metadata["final_url"]),
+        (&json!(url), &json!(there))
+    );
+    assert_eq!(
+        (&entry["url"], &metadata["pathname"]),
+        (&json!(there), &json!("/dir/page"))
+    );
+
+    let repeated = json!({"url": site.url("/repeated"), "return_headers": true});
+    let headers = &app.fine(repeated).await["headers"];
+    assert_eq!(
+        (&headers["x-a"], &headers["x-b"]),
+        (&json!("1, 3"), &json!("2"))
+    );
+    let cookies = json!({"url": site.url("/cookies"), "return_cookies": true});
+    assert_eq!(
+        app.fine(cookies).await["cookies"],
+        json!({"a": "3", "b": "2"})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn costs_are_six_numbers_and_a_page_of_bytes_is_billed_by_them() {
+    let (app, site) = world().await;
+    for format in ["markdown", "empty", "bytes"] {
+        let entry = app
+            .fine(json!({"url": site.url("/page"), "return_format": format}))
+            .await;
+        let [ai, compute, file, bytes, transform, total] = costs(&entry);
+        assert_eq!((ai, file, bytes), (0, 0, PAGE.len() as i64));
+        assert!(compute >= 0 && transform >= 0 && total >= bytes);
+        assert_eq!(nanodollars(&entry["costs"]["total_cost"]), total);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn content_is_chunked_and_cut_at_character_boundaries() {
+    let (app, site) = world().await;
+    let url = site.put(
+        "/text",
+        "text/html; charset=utf-8",
+        "<p>a é 日本 😀 b</p><p>c. D e.</p>",
+    );
+    let content = async |more: Value| {
+        let mut body = json!({"url": url, "return_format": "text"});
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        app.fine(body).await["content"].clone()
+    };
+    let whole = content(json!({})).await;
+    let whole = whole.as_str().unwrap();
+    assert!(whole.starts_with("a é 日本 😀 b"), "{whole}");
+    for max_size in 0..=whole.len() {
+        let cut = content(json!({"max_size": max_size})).await;
+        let cut = cut.as_str().unwrap();
+        assert!(
+            whole.starts_with(cut) && cut.len() <= max_size,
+            "{max_size}: {cut}"
+        );
+        assert!(max_size - cut.len() < 4, "{max_size}: {cut}");
+    }
+    let words = content(json!({"chunking_alg": {"type": "ByWords", "value": 2}})).await;
+    assert_eq!(texts(&words)[0].trim(), "a é");
+    let characters = json!({"chunking_alg": {"type": "ByCharacterLength", "value": 3}});
+    let pieces = content(characters).await;
+    assert!(
+        texts(&pieces)
+            .iter()
+            .all(|piece| piece.chars().count() <= 3),
+        "{pieces}"
+    );
+    assert_eq!(texts(&pieces).concat(), whole);
+    for name in ["sentences", "lines", "words"] {
+        let chunks = content(json!({"chunking_alg": name})).await;
+        assert!(!texts(&chunks).is_empty(), "{name}");
+    }
+    assert_eq!(content(json!({"chunking_alg": "none"})).await, whole);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn selectors_decide_what_any_output_sees() {
+    let (app, site) = world().await;
+    let html = "<title>T</title><nav><a href=/n>nav</a></nav><main><p>in</p><aside><a href=/a>aside</a></aside></main>";
+    let url = site.put("/parts", "text/html", html);
+    let root = json!({"url": url, "return_format": "text", "root_selector": "main", "return_page_links": true});
+    let entry = app.fine(root).await;
+    assert!(
+        !entry["content"].as_str().unwrap().contains("nav"),
+        "{entry}"
+    );
+    assert_eq!(entry["links"], json!([site.url("/a")]));
+    let exclude = json!({"url": url, "return_format": ["text", "markdown"], "exclude_selector": "aside, nav"});
+    let entry = app.fine(exclude).await;
+    assert_eq!(entry["content"]["text"].as_str().unwrap().trim(), "in");
+    assert_eq!(entry["content"]["markdown"].as_str().unwrap().trim(), "in");
+    let (status, error) = app
+        .refused(&json!({"url": url, "root_selector": "p["}))
+        .await;
+    assert!(
+        status == 400 && error.starts_with("root_selector: "),
+        "{status} {error}"
+    );
+}

@@ -1,0 +1,108 @@
+//! Pages that fail: an entry with its status and reason at no charge, and the batch goes on.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::net::TcpListener;
+use trawl_tests::caller::assert_free;
+use trawl_tests::site::PAGE;
+
+use super::world;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_kind_of_trouble_has_its_status() {
+    let (app, site) = world().await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refused = format!("http://{}/", closed.local_addr().unwrap());
+    drop(closed);
+    for (url, status, says) in [
+        (refused, 521, "refused"),
+        (site.url("/truncated"), 522, ""),
+        (site.url("/garbage"), 522, ""),
+        (site.url("/reset"), 523, "reset"),
+        (site.url("/loop"), 310, "redirects"),
+        (site.url("/mislabelled/br"), 522, "gzip"),
+        ("http://nowhere.invalid/".to_owned(), 525, "nowhere.invalid"),
+        ("http://10.1.2.3/".to_owned(), 526, "10.1.2.3"),
+        ("ftp://127.0.0.1/x".to_owned(), 526, "`ftp`"),
+        ("file:///etc/passwd".to_owned(), 526, "`file`"),
+        ("javascript:alert(1)".to_owned(), 526, "`javascript`"),
+        (site.url("/to?file:///etc/passwd"), 526, "file"),
+    ] {
+        let (found, reason) = app
+            .failure(json!({"url": url, "request_timeout": 20}))
+            .await;
+        assert_eq!(found, status, "{url}: {reason}");
+        assert!(reason.contains(says), "{url}: {reason}");
+        assert!(!reason.ends_with('.'), "{reason}");
+    }
+    app.assert_settled().await;
+    assert_eq!(app.balance(), 100_000_000_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_takes_too_long_ends_at_its_deadline() {
+    let (app, site) = world().await;
+    for path in ["/silent", "/drip"] {
+        let started = Instant::now();
+        let (status, reason) = app
+            .failure(json!({"url": site.url(path), "request_timeout": 1_000}))
+            .await;
+        assert_eq!(status, 524, "{reason}");
+        let took = started.elapsed();
+        assert!(
+            took > Duration::from_millis(900) && took < Duration::from_secs(3),
+            "{took:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_of_the_sites_own_failure_keeps_its_parts() {
+    let (app, site) = world().await;
+    for (path, status) in [
+        ("/status/404", 404),
+        ("/missing", 404),
+        ("/status/503", 503),
+    ] {
+        let body = json!({"url": site.url(path), "return_format": "raw", "return_headers": true, "metadata": true});
+        let entry = app.page(body).await;
+        assert_eq!(entry["status"], status, "{path}");
+        assert!(
+            entry["error"]
+                .as_str()
+                .unwrap()
+                .contains(&status.to_string()),
+            "{entry}"
+        );
+        assert!(!entry["content"].as_str().unwrap().is_empty());
+        assert!(
+            entry["headers"]["content-type"].is_string() && entry["metadata"]["title"].is_string()
+        );
+        assert_free(&entry);
+    }
+    assert_eq!(app.balance(), 100_000_000_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_bad_page_does_not_fail_the_batch() {
+    let (app, site) = world().await;
+    let list = ["/page", "/reset", "/loop", "/page?again"]
+        .map(|path| site.url(path))
+        .join(",");
+    let entries = app.scrape(json!({"url": list})).await;
+    let errors: Vec<_> = entries
+        .iter()
+        .map(|entry| entry["error"].is_string())
+        .collect();
+    assert_eq!(errors, [false, true, true, false]);
+    assert_eq!(
+        (&entries[0]["content"], &entries[3]["content"]),
+        (&json!(PAGE), &json!(PAGE))
+    );
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry["content"].is_string() && entry["url"].is_string())
+    );
+}

@@ -1,0 +1,207 @@
+//! How pages are asked for, and in which order they come back.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::world;
+
+fn urls(entries: &[Value]) -> Vec<&str> {
+    entries
+        .iter()
+        .map(|entry| entry["url"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_addresses_stand_in_one_string() {
+    let (app, site) = world().await;
+    let comma = site.put("/a,b", "text/html", "<p>comma");
+    let pages = [site.url("/page"), comma, site.url("/status/200")];
+    let list = format!("{}, {},{}", pages[0], pages[1], pages[2]);
+    let entries = app
+        .scrape(json!({"url": list, "return_format": "text"}))
+        .await;
+    assert_eq!(urls(&entries)[..2], pages[..2]);
+    assert_eq!(entries[1]["content"].as_str().unwrap().trim(), "comma");
+    assert_eq!(entries.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_array_of_requests_is_one_flat_array() {
+    let (app, site) = world().await;
+    let page = site.url("/page");
+    let two = format!("{page}?1,{page}?2");
+    let body = json!([
+        {"url": two, "return_format": "text"},
+        {"url": page, "return_format": ["raw"], "return_headers": true},
+    ]);
+    let entries = app.scrape(body).await;
+    assert_eq!(entries.len(), 3);
+    assert!(
+        entries[..2]
+            .iter()
+            .all(|entry| entry["content"].is_string() && entry.get("headers").is_none())
+    );
+    assert!(entries[2]["content"]["raw"].is_string() && entries[2]["headers"].is_object());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arrays_are_in_the_order_of_the_request_and_lines_in_that_of_finishing() {
+    let (app, site) = world().await;
+    let list = ["/slow/900", "/slow/450", "/slow/0"].map(|path| site.url(path));
+    let body = json!({"url": list.join(","), "return_format": "empty"});
+    assert_eq!(urls(&app.scrape(body.clone()).await), list);
+    let lines_wanted = [("content-type", "application/jsonl")];
+    let also = [("accept", "application/jsonl")];
+    for headers in [lines_wanted, also] {
+        let answer = app.post("/scrape", &headers, &body).await;
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, "application/jsonl")
+        );
+        let mut backwards = list.clone();
+        backwards.reverse();
+        assert_eq!(urls(&answer.lines()), backwards);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bare_key_opens_too_and_no_other() {
+    let (app, site) = world().await;
+    let body = json!({"url": site.url("/page")});
+    let with_key = async |key: &str| app.post("/scrape", &[("authorization", key)], &body).await;
+    assert_eq!(with_key(&app.key).await.status, 200);
+    for wrong in [
+        "",
+        "Bearer",
+        "Bearer nonsense",
+        &app.key[..app.key.len() - 1],
+    ] {
+        let answer = with_key(wrong).await;
+        assert_eq!(
+            (answer.status, answer.error().as_str()),
+            (401, "invalid api key"),
+            "{wrong}"
+        );
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+    }
+    assert_eq!(site.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_name_the_parameter_and_fetch_nothing() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    for (body, wanted) in [
+        (json!({}), "url"),
+        (json!({"url": ""}), "url"),
+        (json!([]), "url"),
+        (json!({"url": url, "metadata": "yes"}), "metadata"),
+        (json!({"url": url, "request": "curl"}), "request"),
+        (
+            json!({"url": url, "chunking_alg": "paragraphs"}),
+            "chunking_alg",
+        ),
+        (
+            json!({"url": url, "extractors": {"nope": {}}}),
+            "extractors",
+        ),
+        (json!({"url": url, "headers": {"Host": "a"}}), "headers"),
+        (
+            json!({"url": url, "headers": {"X-A": "a\r\nX-B: c"}}),
+            "headers",
+        ),
+    ] {
+        let (status, error) = app.refused(&body).await;
+        assert_eq!(status, 400, "{body}");
+        assert!(error.contains(wanted), "{body}: {error}");
+    }
+    let (status, error) = app
+        .refused(&json!({"url": url, "return_format": "pdf"}))
+        .await;
+    assert_eq!(status, 400);
+    for loaded in ["return_format", "`pdf`", "bytes, html, markdown, text, xml"] {
+        assert!(error.contains(loaded), "{error}");
+    }
+    assert_eq!(site.connections(), 0);
+    let answer = app
+        .send(Method::POST, "/scrape", &[], "{".to_owned())
+        .await
+        .unwrap();
+    assert_eq!(answer.status, 400);
+    let answer = app
+        .post(
+            "/scrape",
+            &[("content-type", "text/plain")],
+            &json!({"url": url}),
+        )
+        .await;
+    assert_eq!(answer.status, 415);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parameters_without_effect_are_named() {
+    let (app, site) = world().await;
+    let body = json!({
+        "url": site.url("/page"), "request": "http", "evaluate_on_new_document": "throw 1", "wait_for": 3_600_000,
+        "automation_scripts": {"*": [{"Click": "#a"}]}, "limit": 3, "no_such_thing": 1, "metadata": null, "stealth": null,
+    });
+    let answer = app.post("/scrape", &[], &body).await;
+    assert_eq!(answer.status, 200);
+    let mut named: Vec<_> = answer.header("x-ignored-parameters").split(", ").collect();
+    named.sort_unstable();
+    let expected = [
+        "automation_scripts",
+        "evaluate_on_new_document",
+        "limit",
+        "no_such_thing",
+        "wait_for",
+    ];
+    assert_eq!(named, expected);
+    assert!(answer.json()[0]["error"].is_null());
+    let plain = app
+        .post("/scrape", &[], &json!({"url": site.url("/page")}))
+        .await;
+    assert!(plain.headers.get("x-ignored-parameters").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modes_say_what_served_the_page() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    let smart = app.fine(json!({"url": url, "request": "smart"})).await;
+    assert_eq!(smart["metadata"]["rendered_by"], "http");
+    assert!(
+        smart["metadata"]["render_reason"]
+            .as_str()
+            .unwrap()
+            .contains("browser")
+    );
+    let plain = app.fine(json!({"url": url, "request": "http"})).await;
+    assert!(plain.get("metadata").is_none());
+    let before = site.connections();
+    let (status, reason) = app.failure(json!({"url": url, "request": "browser"})).await;
+    assert_eq!(status, 598);
+    assert!(reason.contains("browser"), "{reason}");
+    assert_eq!(site.connections(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_callers_secrets_stay_with_the_first_origin() {
+    let (app, site) = world().await;
+    let elsewhere = trawl_tests::FakeSite::start().await;
+    let url = site.url(&format!("/to?{}", elsewhere.url("/echo")));
+    let body = json!({
+        "url": url, "return_format": "text",
+        "headers": {"Authorization": "Bearer canary-1", "X-Mine": "canary-2"}, "cookies": "sid=canary-3",
+    });
+    let entry = app.fine(body).await;
+    assert!(!entry.to_string().contains("canary"), "{entry}");
+    let heads = site.requests().concat();
+    assert!(
+        ["canary-1", "canary-2", "canary-3"]
+            .iter()
+            .all(|canary| heads.contains(canary)),
+        "{heads}"
+    );
+}

@@ -1,0 +1,141 @@
+//! The server as a process of its own, which can be killed and measured.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::{Caller, World};
+
+/// A `trawl serve` and a caller with an account on it.
+pub struct ServerProcess {
+    /// Its folder.
+    pub world: World,
+    /// Identifier of the account.
+    pub account: String,
+    child: Child,
+    caller: Caller,
+}
+
+impl Deref for ServerProcess {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+impl ServerProcess {
+    /// The server of this world.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(world: World) -> Self {
+        let top_up = ["create", "caller", "--top-up", world.dollars];
+        let created = account(&world, &top_up);
+        let text = |name: &str| created[name].as_str().expect("a text").to_owned();
+        let (child, address) = spawn(&world);
+        Self {
+            account: text("account"),
+            caller: Caller::new(address, &text("api_key")),
+            world,
+            child,
+        }
+    }
+
+    /// `trawl account …` on its data directory, beside the running server or without one.
+    pub fn account(&self, arguments: &[&str]) -> Value {
+        account(&self.world, arguments)
+    }
+
+    /// Ends the process at once, as a power cut does.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a process to kill");
+        self.child.wait().expect("its end");
+    }
+
+    /// Starts it again after [`Self::kill`].
+    pub fn start_again(&mut self) {
+        let (child, address) = spawn(&self.world);
+        self.child = child;
+        self.caller.base = format!("http://{address}");
+    }
+
+    /// Most memory the process ever had, in KiB.
+    pub fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("a live process");
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        number.expect("a peak").parse().expect("a number")
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // It may be dead already.
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+fn spawn(world: &World) -> (Child, SocketAddr) {
+    let config = world.path("trawl.toml");
+    std::fs::write(&config, "[limits]\nrequests_per_minute = 1000000\n").expect("a configuration");
+    let mut command = Command::new(program());
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command.arg("--data").arg(world.data());
+    command.arg("--plugins").arg(world.plugins());
+    command.arg("--config").arg(config);
+    for range in world.allow_private {
+        command.args(["--allow-private", range]);
+    }
+    let log = std::fs::File::create(world.path("log")).expect("a log");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .expect("a process");
+    let greeting = BufReader::new(child.stdout.take().expect("its output"));
+    let address = greeting.lines().map_while(Result::ok).find_map(|line| {
+        let (_, address) = line.split_once(" serves on http://")?;
+        address.parse().ok()
+    });
+    let Some(address) = address else {
+        let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
+        panic!("the server did not start: {log}");
+    };
+    (child, address)
+}
+
+fn account(world: &World, arguments: &[&str]) -> Value {
+    let output = Command::new(program())
+        .args(["account", "--json", "--data"])
+        .arg(world.data())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("a process");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {text} {errors}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The program, built beside this test.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let built = test.ancestors().nth(2).unwrap_or(Path::new("."));
+    let program = built.join("trawl");
+    let hint = "build it first: cargo build --release --workspace --bins";
+    assert!(
+        program.is_file(),
+        "there is no `{}`, {hint}",
+        program.display()
+    );
+    program
+}

@@ -1,0 +1,96 @@
+//! The folder of one test: plugin manifest, guests, data directory, and how the server in it is set up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use trawl_test_guests::Guest;
+
+/// A folder with everything a server needs, gone with the value.
+pub struct World {
+    folder: TempDir,
+    /// Dollars on the account, as decimal text.
+    pub dollars: &'static str,
+    /// Ranges that are opened.
+    pub allow_private: &'static [&'static str],
+}
+
+impl World {
+    /// The first-party plugins, 127.0.0.1 open, and 100 dollars.
+    ///
+    /// # Panics
+    /// When the guests are not built: `cargo xtask guests`.
+    pub fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let world = Self {
+            folder,
+            dollars: "100",
+            allow_private: &["127.0.0.1/32"],
+        };
+        fs::create_dir(world.data()).expect("a folder for data");
+        // Compiled code is kept for all tests: compiling takes longer than most of them.
+        let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/compiled-plugins");
+        fs::create_dir_all(&compiled).expect("a folder for compiled code");
+        std::os::unix::fs::symlink(compiled, world.data().join("compiled")).expect("a link");
+        world.manifest("");
+        world
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// The plugin manifest.
+    pub fn plugins(&self) -> PathBuf {
+        self.path("plugins.toml")
+    }
+
+    /// A file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Puts a guest's component beside the manifest.
+    pub fn put(&self, guest: &Guest) {
+        let file = self.path(&format!("{}.wasm", guest.name));
+        fs::write(file, guest.build()).expect("a component");
+    }
+
+    /// Writes the manifest: the checkout's own and `more`.
+    pub fn manifest(&self, more: &str) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = root.canonicalize().expect("the checkout");
+        let own = fs::read_to_string(root.join("plugins.toml")).expect("the checkout's manifest");
+        let built = format!("component = \"{}/target/guests/", root.display());
+        let own = own.replace("component = \"target/guests/", &built);
+        let wanted = root.join("target/guests/format_markdown.wasm");
+        assert!(
+            wanted.is_file(),
+            "build the plugins first: cargo xtask guests"
+        );
+        fs::write(self.plugins(), format!("{own}\n{more}")).expect("a manifest");
+    }
+
+    /// Adds these guests to the manifest; `more` are further lines of each entry.
+    pub fn load(&self, guests: &[&Guest], more: &str) {
+        let mut entries = String::new();
+        for guest in guests {
+            self.put(guest);
+            entries += &entry(guest, more);
+        }
+        self.manifest(&entries);
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A manifest entry for a guest; `more` are further lines of it.
+pub fn entry(guest: &Guest, more: &str) -> String {
+    let (kind, name) = (guest.kind, &guest.name);
+    format!("[[{kind}]]\nname = {name:?}\ncomponent = \"{name}.wasm\"\n{more}\n")
+}
