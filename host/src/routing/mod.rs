@@ -160,7 +160,10 @@ mod tests {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let mut request = [0; 4096];
                 let _ = socket.read(&mut request).await;
-                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{BODY}",
+                    BODY.len()
+                );
                 let _ = socket.write_all(answer.as_bytes()).await;
             }
         });
@@ -181,10 +184,18 @@ mod tests {
                 country_code: None,
                 pool,
                 respect_robots: false,
-                cache: CachePlan { enabled: false, max_age: Duration::ZERO, allow_stale: false },
+                cache: CachePlan {
+                    enabled: false,
+                    max_age: Duration::ZERO,
+                    allow_stale: false,
+                },
             }),
             output: Arc::new(OutputPlan {
-                formats: vec![FormatChoice { name: "empty".to_owned(), format: Format::Empty, options: Value::Null }],
+                formats: vec![FormatChoice {
+                    name: "empty".to_owned(),
+                    format: Format::Empty,
+                    options: Value::Null,
+                }],
                 single_format: true,
                 filters: Vec::new(),
                 extractors: BTreeMap::new(),
@@ -203,23 +214,40 @@ mod tests {
     #[tokio::test]
     async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
         let (proxy, dearest) = (proxy().await, Nanodollars(8_000_000_000));
-        let upstream = UpstreamProxy { url: proxy.clone(), country: None };
-        let pool = PoolConfig { proxies: vec![upstream], price_per_gigabyte: dearest };
+        let upstream = UpstreamProxy {
+            url: proxy.clone(),
+            country: None,
+        };
+        let pool = PoolConfig {
+            proxies: vec![upstream],
+            price_per_gigabyte: dearest,
+        };
         let egress = Egress::new(EgressConfig {
             pools: BTreeMap::from([("residential".to_owned(), pool)]),
             grants: vec![proxy],
-            hosts: BTreeMap::from([("site.example".to_owned(), vec![IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34))])]),
+            hosts: BTreeMap::from([(
+                "site.example".to_owned(),
+                vec![IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34))],
+            )]),
             ..EgressConfig::default()
         });
         let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
-        let politeness = PolitenessConfig { in_flight_per_host: 4 };
+        let politeness = PolitenessConfig {
+            in_flight_per_host: 4,
+        };
         let routing = Routing::new(fetcher, Politeness::new(&politeness));
         let url = Url::parse("http://site.example/").expect("an address");
 
         let plan_through = plan(Pool::Residential, &url);
         assert_eq!(routing.pool_price_max(&plan_through), dearest);
-        assert_eq!(routing.pool_price_max(&plan(Pool::Standard, &url)), Nanodollars::ZERO);
-        let served = routing.serve(&plan_through, &url, &CookieJar::new()).await.expect("served");
+        assert_eq!(
+            routing.pool_price_max(&plan(Pool::Standard, &url)),
+            Nanodollars::ZERO
+        );
+        let served = routing
+            .serve(&plan_through, &url, &CookieJar::new())
+            .await
+            .expect("served");
         assert_eq!(served.page.body, BODY.as_bytes());
         let usage = Usage {
             content_bytes: served.page.body.len() as u64,
