@@ -29,6 +29,10 @@ pub struct Answer {
 
 impl Caller {
     /// A caller of the server at `address`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a caller stands outside the server"
+    )]
     pub fn new(address: SocketAddr, key: &str) -> Self {
         // Fails when it is installed already, which is as good.
         let _installed = rustls::crypto::ring::default_provider().install_default();

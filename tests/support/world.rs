@@ -53,8 +53,14 @@ impl World {
 
     /// Puts a guest's component beside the manifest.
     pub fn put(&self, guest: &Guest) {
-        let file = self.path(&format!("{}.wasm", guest.name));
-        fs::write(file, guest.build()).expect("a component");
+        self.write(&format!("{}.wasm", guest.name), &guest.build());
+    }
+
+    /// Writes a file in one step: a watcher sees it as it was or as it is.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        let new = self.path(&format!(".{name}.new"));
+        fs::write(&new, bytes).expect("a file");
+        fs::rename(new, self.path(name)).expect("a file in its place");
     }
 
     /// Writes the manifest: the checkout's own and `more`.
@@ -69,7 +75,7 @@ impl World {
             wanted.is_file(),
             "build the plugins first: cargo xtask guests"
         );
-        fs::write(self.plugins(), format!("{own}\n{more}")).expect("a manifest");
+        self.write("plugins.toml", format!("{own}\n{more}").as_bytes());
     }
 
     /// Adds these guests to the manifest; `more` are further lines of each entry.

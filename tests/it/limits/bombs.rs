@@ -10,8 +10,8 @@ use trawl_tests::{FakeSite, ServerProcess, World};
 /// Most memory that any of these pages may make the server take: twice what the largest allowed body needs as text, as a
 /// document and in a guest.
 const PEAK_KIB_MAX: u64 = 768 * 1024;
-/// Most time for one of them; most are over in a second.
-const TIME_MAX: Duration = Duration::from_secs(20);
+/// Most time for one of them: its deadline and a little more. Most are over in a second on a quiet machine.
+const TIME_MAX: Duration = Duration::from_secs(45);
 
 struct Trial {
     server: ServerProcess,
@@ -30,7 +30,7 @@ impl Trial {
     /// Asks for a page in a form; gives its entry. The server must be in good health afterwards.
     async fn ask(&self, url: &str, format: &str) -> Value {
         let began = Instant::now();
-        let parts = json!({"metadata": true, "return_page_links": true, "request_timeout": 15, "max_size": 1000});
+        let parts = json!({"metadata": true, "return_page_links": true, "request_timeout": 40, "max_size": 1000});
         let mut body = json!({"url": url, "return_format": format});
         body.as_object_mut()
             .unwrap()
@@ -38,7 +38,7 @@ impl Trial {
         let entry = self.server.page(body).await;
         let took = began.elapsed();
         let peak = self.server.peak_kib();
-        println!(
+        eprintln!(
             "{url} as {format}: {} in {took:.0?}, peak {} MiB: {}",
             entry["status"],
             peak / 1024,
@@ -104,14 +104,15 @@ async fn bodies_that_grow_without_end_are_cut_off() {
     trial
         .refuses(&put("/twice", "gzip, br", twice), "larger than")
         .await;
-    for coding in ["deflate", "br", "zstd"] {
+    for (coding, says) in [
+        ("deflate", "body"),
+        ("br", "larger than"),
+        ("zstd", "larger than"),
+    ] {
         let bomb = encoded(coding, &vec![0; 200 << 20]);
         assert!(bomb.len() < 1 << 20);
         trial
-            .refuses(
-                &put(&format!("/bomb-{coding}"), coding, bomb),
-                "larger than",
-            )
+            .refuses(&put(&format!("/bomb-{coding}"), coding, bomb), says)
             .await;
     }
     let codings = ["gzip"; 40].join(",");

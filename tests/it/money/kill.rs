@@ -106,7 +106,7 @@ async fn killed_at_any_moment_the_books_are_right_afterwards() {
     let n_voids = statement["sums"]["void"]["entries"]
         .as_u64()
         .unwrap_or_default();
-    println!(
+    eprintln!(
         "{KILLS} kills in {:?}: {asked} pages asked for, {delivered} delivered, {n_voids} voided",
         began.elapsed()
     );

@@ -1,6 +1,5 @@
 //! Generations: a change is in effect at once, a broken one not at all, and no request fails over it.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,7 +57,7 @@ async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
     let entry = "[[format]]\nname = \"odd\"\ncomponent = \"odd.wasm\"\n";
     let own = "[[format]]\nname = \"shout\"\ncomponent = \"shout.wasm\"\n";
     let break_by = |what: &str| match what {
-        "syntax" => fs::write(app.world.plugins(), "[[format]").unwrap(),
+        "syntax" => app.world.write("plugins.toml", b"[[format]"),
         "unknown key" => app.world.manifest(&format!("{own}colour = 3\n")),
         "missing file" => app
             .world
@@ -73,7 +72,7 @@ async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
             .manifest(&own.replace("shout\"\nc", "markdown\"\nc")),
         "truncated" => {
             let bytes = good.build();
-            fs::write(app.world.path("odd.wasm"), &bytes[..bytes.len() / 2]).unwrap();
+            app.world.write("odd.wasm", &bytes[..bytes.len() / 2]);
             app.world.manifest(entry);
         }
         _ => {
@@ -99,7 +98,7 @@ async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
         };
         let (status, _) = shows(&app, told).await;
         let reason = status["last_error"]["reason"].as_str().unwrap();
-        println!("{what}: {reason}");
+        eprintln!("{what}: {reason}");
         let body = json!({"url": site.url("/page"), "return_format": ["shout", "markdown"]});
         assert_eq!(app.fine(body).await["content"]["shout"], "HELLO", "{what}");
         app.world.load(&[&good], "");
@@ -148,7 +147,7 @@ async fn reloads_under_load_fail_no_request() {
     for client in clients {
         n_requests += client.await.unwrap();
     }
-    println!("{n_requests} requests over 20 reloads");
+    eprintln!("{n_requests} requests over 20 reloads");
     assert!(n_requests > 40, "{n_requests} requests are no load");
     app.assert_settled().await;
 }
