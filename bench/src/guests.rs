@@ -1,7 +1,7 @@
 //! First-party plugins: as components, beside the same source compiled natively, on one shared document a page.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use trawl::document::{self, Document, ParseLimits};
@@ -186,16 +186,16 @@ fn native_chunker<C: Chunker>() -> Call<'static> {
     })
 }
 
-/// Median over the rounds of the mean time a page, in microseconds.
+/// Median over the rounds of the mean CPU time a page, in microseconds.
 fn per_page(pages: &[Page], call: &dyn Fn(&Page) -> anyhow::Result<usize>) -> anyhow::Result<f64> {
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        let started = Instant::now();
+        let started = table::thread_time();
         for page in pages {
             std::hint::black_box(call(page)?);
         }
         if round >= WARM_UP {
-            rounds.push(started.elapsed());
+            rounds.push(table::thread_time() - started);
         }
     }
     Ok(micros(table::median(rounds)) / pages.len() as f64)

@@ -22,12 +22,12 @@ use crate::api::{self, Health, Run, Service};
 use crate::billing::{Account, Billing, Prices, Tariff};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::control;
+use crate::control::{self, Desk};
 use crate::egress::Egress;
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher};
 use crate::page::{Payer, Rooms};
-use crate::plan::Pool;
+use crate::plan::ConfiguredPool;
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
 use crate::routing::Routing;
@@ -50,7 +50,7 @@ pub struct Places {
 /// The whole server, joined.
 pub struct App {
     config: Config,
-    pools: Vec<Pool>,
+    pools: Vec<ConfiguredPool>,
     prices: Prices,
     plugins: Arc<Plugins>,
     rooms: Arc<Rooms>,
@@ -166,12 +166,12 @@ impl App {
     /// When the control socket cannot be made or the listener fails.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
-        control::listen(
-            &self.data,
-            self.billing.clone(),
-            self.stop.clone(),
-            &self.tasks,
-        )?;
+        let plugins = Arc::clone(&self.plugins);
+        let desk = Desk {
+            billing: self.billing.clone(),
+            plugins: Arc::new(move || status(&plugins)),
+        };
+        control::listen(&self.data, desk, self.stop.clone(), &self.tasks)?;
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
         let stop = self.stop.clone();
@@ -208,7 +208,7 @@ impl Service for App {
         &self.tasks
     }
 
-    fn pools(&self) -> &[Pool] {
+    fn pools(&self) -> &[ConfiguredPool] {
         &self.pools
     }
 
@@ -238,10 +238,14 @@ impl Service for App {
     }
 
     fn plugins(&self) -> serde_json::Value {
-        serde_json::to_value(self.plugins.status()).unwrap_or_default()
+        status(&self.plugins)
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(self.checked_health())
     }
+}
+
+fn status(plugins: &Plugins) -> serde_json::Value {
+    serde_json::to_value(plugins.status()).unwrap_or_default()
 }

@@ -33,6 +33,8 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod abi;
+#[cfg(all(target_arch = "wasm32", feature = "arena"))]
+mod arena;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;

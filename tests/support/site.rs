@@ -27,11 +27,14 @@ pub struct FakeSite {
     task: JoinHandle<()>,
 }
 
+/// Content type and body of a page that a test put up.
+type Stored = (String, Arc<[u8]>);
+
 #[derive(Default)]
 struct Seen {
     connections: AtomicUsize,
     requests: Mutex<Vec<String>>,
-    pages: Mutex<HashMap<String, (String, Arc<[u8]>)>>,
+    pages: Mutex<HashMap<String, Stored>>,
 }
 
 impl FakeSite {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::wire::Costs;
-use crate::page::{Content, PageOutcome, Piece};
+use crate::model::{Content, Piece};
+use crate::page::PageOutcome;
 
 /// Room for everything in an entry but its content.
 const FRAME_BYTES: usize = 1024;

@@ -5,6 +5,7 @@
 mod auth;
 mod catalog;
 mod credits;
+mod drain;
 mod entry;
 mod error;
 mod health;

@@ -2,10 +2,14 @@
 
 use std::sync::LazyLock;
 
+use axum::extract::State;
 use axum::response::Response;
+use serde_json::{Map, Value, json};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use super::Api;
+use super::error::ApiError;
 use super::post::Form;
 use super::{credits, health, links, plugins, scrape, transform};
 
@@ -41,8 +45,132 @@ impl Modify for KeyScheme {
     }
 }
 
-pub(super) async fn openapi() -> Response {
-    static DOCUMENT: LazyLock<String> =
-        LazyLock::new(|| Interface::openapi().to_json().unwrap_or_default());
-    Form::Json.response(DOCUMENT.as_str())
+pub(super) async fn openapi(State(api): State<Api>) -> Result<Response, ApiError> {
+    static FIXED: LazyLock<Value> =
+        LazyLock::new(|| serde_json::to_value(Interface::openapi()).unwrap_or_default());
+    let mut document = FIXED.clone();
+    add_plugins(&mut document, &api.service.plugins());
+    Form::Json.one(&document)
+}
+
+/// Adds the options of the plugins in effect to the request objects, by the names that requests use. `status` is what
+/// `GET /plugins` tells.
+fn add_plugins(document: &mut Value, status: &Value) {
+    let plugins = status["plugins"].as_array().map_or(&[][..], Vec::as_slice);
+    let schemas = &mut document["components"]["schemas"];
+    let by_name = [
+        ("format", "format_options"),
+        ("filter", "filters"),
+        ("extractor", "extractors"),
+    ];
+    for object in ["ScrapeRequest", "TransformRequest"] {
+        for (kind, field) in by_name {
+            let field = &mut schemas[object]["properties"][field];
+            if field.is_object() {
+                field["properties"] = options_by_name(plugins, kind).into();
+            }
+        }
+    }
+    let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
+    if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
+        // Any of them: a name alone is also a string, an object also one of the forms with a name.
+        forms.extend(chunkers);
+        let forms = std::mem::take(forms);
+        schemas["ChunkingForm"] = json!({
+            "description": schemas["ChunkingForm"]["description"],
+            "anyOf": forms,
+        });
+    }
+}
+
+/// The plugins of a kind with their names.
+fn of_kind<'a>(plugins: &'a [Value], kind: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let plugins = plugins.iter().filter(move |plugin| plugin["kind"] == *kind);
+    plugins.filter_map(|plugin| Some((plugin["name"].as_str()?, plugin)))
+}
+
+fn options_by_name(plugins: &[Value], kind: &str) -> Map<String, Value> {
+    of_kind(plugins, kind)
+        .map(|(name, plugin)| (name.to_owned(), options(name, plugin)))
+        .collect()
+}
+
+/// A plugin's options schema, with its summary unless the schema describes itself. A schema with references gets an
+/// identifier: they are its own, not the document's.
+fn options(name: &str, plugin: &Value) -> Value {
+    let mut schema = plugin["options_schema"].clone();
+    let has_references = schema.to_string().contains("\"$ref\"");
+    if let Some(schema) = schema.as_object_mut() {
+        schema
+            .entry("description")
+            .or_insert_with(|| plugin["summary"].clone());
+        if has_references {
+            let kind = plugin["kind"].as_str().unwrap_or_default();
+            let id = format!("urn:trawl:{kind}:{name}");
+            schema.entry("$id").or_insert_with(|| id.into());
+        }
+    }
+    schema
+}
+
+/// The object form of `chunking_alg` for one chunker: its options and its name as `type`.
+fn chunking(name: &str, plugin: &Value) -> Value {
+    let mut schema = options(name, plugin);
+    if !schema["properties"].is_object() {
+        schema["properties"] = json!({});
+    }
+    schema["properties"]["type"] = json!({"const": name});
+    let mut required = vec![json!("type")];
+    required.extend(schema["required"].as_array().into_iter().flatten().cloned());
+    schema["required"] = required.into();
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documented(plugins: Value) -> Value {
+        let mut document = serde_json::to_value(Interface::openapi()).expect("JSON");
+        add_plugins(&mut document, &json!({"generation": 1, "plugins": plugins}));
+        document["components"]["schemas"].clone()
+    }
+
+    #[test]
+    fn options_stand_where_requests_have_them() {
+        let schema = json!({"type": "object", "properties": {"width": {"type": "integer"}}});
+        let plugin = |kind: &str| json!({"kind": kind, "name": "mine", "summary": "Mine", "options_schema": schema});
+        let schemas = documented(json!([
+            plugin("format"),
+            plugin("filter"),
+            plugin("extractor"),
+            plugin("chunker"),
+        ]));
+        let scrape = &schemas["ScrapeRequest"]["properties"];
+        for field in ["format_options", "filters", "extractors"] {
+            let options = &scrape[field]["properties"]["mine"];
+            assert_eq!(options["properties"], schema["properties"], "{field}");
+            assert_eq!(options["description"], "Mine");
+        }
+        let transform = &schemas["TransformRequest"]["properties"];
+        assert!(transform["filters"]["properties"]["mine"].is_object());
+        assert!(transform["extractors"].is_null());
+        let forms = schemas["ChunkingForm"]["anyOf"].as_array().expect("forms");
+        let mine = forms.last().expect("the chunker's form");
+        assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));
+        assert_eq!(mine["properties"]["width"], json!({"type": "integer"}));
+        assert_eq!(mine["required"], json!(["type"]));
+    }
+
+    #[test]
+    fn references_in_a_schema_stay_its_own() {
+        let schema = json!({"$defs": {"a": {}}, "properties": {"x": {"$ref": "#/$defs/a"}}});
+        let plugin =
+            json!({"kind": "format", "name": "mine", "summary": "", "options_schema": schema});
+        let schemas = documented(json!([plugin]));
+        let options =
+            &schemas["ScrapeRequest"]["properties"]["format_options"]["properties"]["mine"];
+        assert_eq!(options["$id"], "urn:trawl:format:mine");
+        assert_eq!(options["$defs"], json!({"a": {}}));
+    }
 }

@@ -114,9 +114,6 @@ where
     W: FnOnce(Posted) -> F,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    if api.service.is_draining() {
-        return Err(ApiError::Busy("the server is shutting down"));
-    }
     let form = Form::of(request.headers());
     require_json(request.headers())?;
     let key = idempotency_key(request.headers())?;

@@ -13,7 +13,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, auth, credits, error, health, links, metrics, not_built, observe, openapi,
+    Api, Service, auth, credits, drain, error, health, links, metrics, not_built, observe, openapi,
     plugins, scrape, transform,
 };
 
@@ -30,6 +30,7 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .method_not_allowed_fallback(error::method_not_allowed)
         .merge(keyed)
         .fallback(error::not_found)
+        .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining))
         .layer(DefaultBodyLimit::disable())
         .layer(
             CompressionLayer::new()

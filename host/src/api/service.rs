@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::billing::{Account, Billing, FundsError};
 use crate::page::PageOutcome;
-use crate::plan::{Catalog, PagePlan, Pool, TransformPlan};
+use crate::plan::{Catalog, ConfiguredPool, PagePlan, TransformPlan};
 
 /// The server as its HTTP interface sees it.
 pub trait Service: Send + Sync + 'static {
@@ -19,7 +19,7 @@ pub trait Service: Send + Sync + 'static {
     fn tasks(&self) -> &TaskTracker;
 
     /// The configured proxy pools.
-    fn pools(&self) -> &[Pool];
+    fn pools(&self) -> &[ConfiguredPool];
 
     /// Requests a minute for each key. Spec: Limits, 10,000.
     fn requests_per_minute(&self) -> u32;

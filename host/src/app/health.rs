@@ -10,8 +10,8 @@ use super::App;
 use crate::api::Health;
 use crate::egress::SAMPLE_HOST;
 use crate::fetch::CookieJar;
-use crate::model::Nanodollars;
-use crate::page::{self, Content, Piece, RunContext};
+use crate::model::{Content, Nanodollars, Piece};
+use crate::page::{self, RunContext};
 use crate::plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Pool, RouterPlan,
 };

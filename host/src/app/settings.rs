@@ -9,7 +9,7 @@ use crate::billing::Prices;
 use crate::config::{Config, ProxySettings};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::model::Nanodollars;
-use crate::plan::Pool;
+use crate::plan::{ConfiguredPool, Pool};
 
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     let mut pools: BTreeMap<String, PoolConfig> = BTreeMap::new();
@@ -29,8 +29,10 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
             pool.price_per_gigabyte == price_per_gigabyte,
             "the proxies of pool `{name}` state different prices; a pool has one `dollars_per_gigabyte`"
         );
-        let country = proxy.country.as_ref().map(|code| code.to_ascii_uppercase());
-        pool.proxies.push(UpstreamProxy { url, country });
+        pool.proxies.push(UpstreamProxy {
+            url,
+            country: country(proxy),
+        });
     }
     let grants = config
         .egress
@@ -47,9 +49,23 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     })
 }
 
-/// The pools that have a proxy.
-pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<Pool>> {
-    config.egress.proxy.iter().map(pool).collect()
+/// The pools that have a proxy, and their countries.
+pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
+    let mut pools: BTreeMap<Pool, Vec<String>> = BTreeMap::new();
+    for proxy in &config.egress.proxy {
+        pools
+            .entry(pool(proxy)?)
+            .or_default()
+            .extend(country(proxy));
+    }
+    let pools = pools.into_iter();
+    Ok(pools
+        .map(|(pool, countries)| ConfiguredPool { pool, countries })
+        .collect())
+}
+
+fn country(proxy: &ProxySettings) -> Option<String> {
+    proxy.country.as_ref().map(|code| code.to_ascii_uppercase())
 }
 
 pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {

@@ -27,10 +27,18 @@ async fn open(directory: &std::path::Path) -> (Billing, Arc<dyn Store>) {
     (billing.expect("billing starts"), store)
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what the test tells the process that it starts"
+)]
+fn directory() -> Option<std::ffi::OsString> {
+    std::env::var_os(DIRECTORY)
+}
+
 /// Buys pages until it is killed, when the test below starts it as a process of its own; passes at once otherwise.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_process_that_is_killed() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else {
+    let Some(directory) = directory() else {
         return;
     };
     let (billing, _store) = open(directory.as_ref()).await;

@@ -198,11 +198,14 @@ impl Billing {
         }
     }
 
-    /// Whether the account has anything left, set aside or not: asked once before a run starts.
+    /// Whether the account has anything left, set aside or not, and the ledger takes holds: asked once before a run starts.
     ///
     /// # Errors
-    /// [`FundsError::Empty`] when the balance is used up.
+    /// [`FundsError::Busy`] when the ledger takes no holds now, [`FundsError::Empty`] when the balance is used up.
     pub fn admit(&self, account: &AccountId) -> Result<(), FundsError> {
+        if !self.queue.has_room() {
+            return Err(FundsError::Busy);
+        }
         match self.funds(account).balance {
             left if left > Nanodollars::ZERO => Ok(()),
             _ => Err(FundsError::Empty),

@@ -55,11 +55,16 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
     Charge {
         compute: cpu(usage.compute, prices.cpu_minute),
         transform: cpu(usage.transform, prices.cpu_minute),
-        bytes_transferred: bytes(usage.content_bytes, prices.gigabyte),
+        bytes_transferred: bytes(usage.content_bytes, plus(prices.gigabyte, usage.pool_price)),
         file: bytes(usage.stored_bytes, prices.stored_gigabyte),
         ai: Nanodollars::ZERO,
         vendor_billed: Nanodollars::ZERO,
     }
+}
+
+/// The sum, held at the type's limit.
+fn plus(a: Nanodollars, b: Nanodollars) -> Nanodollars {
+    Nanodollars(a.0.saturating_add(b.0))
 }
 
 fn cpu(time: Duration, per_minute: Nanodollars) -> Nanodollars {
@@ -89,8 +94,25 @@ mod tests {
             content_bytes,
             compute,
             transform,
-            stored_bytes: 0,
+            ..Usage::default()
         }
+    }
+
+    #[test]
+    fn a_pool_of_proxies_has_its_price_on_top() {
+        let page = Usage {
+            pool_price: Nanodollars(8_500_000_000),
+            ..usage(1_000, Duration::ZERO, Duration::ZERO)
+        };
+        let charge = price(&page, &Tariff::default());
+        assert_eq!(charge.bytes_transferred, Nanodollars(9_500));
+        assert_eq!(charge.total(), Nanodollars(9_500));
+        let endless = Usage {
+            pool_price: Nanodollars::MAX,
+            ..page
+        };
+        assert_eq!(price(&endless, &Tariff::FlatRate), Charge::default());
+        assert!(price(&endless, &Tariff::default()).total() > charge.total());
     }
 
     #[test]

@@ -96,13 +96,18 @@ impl Queue {
     /// Room for one more hold and its identifier; `None` when there is none, or the ledger is closing.
     pub(super) fn enter(&self) -> Option<String> {
         self.with(|state| {
-            let has_room = state.n_holds < HOLDS_MAX && !state.is_closed;
+            let has_room = state.has_room();
             state.n_holds += usize::from(has_room);
             has_room.then(|| {
                 let n = self.n_taken.fetch_add(1, Ordering::Relaxed);
                 format!("{}-{n:x}", self.process)
             })
         })
+    }
+
+    /// Whether a hold could be taken now.
+    pub(super) fn has_room(&self) -> bool {
+        self.with(|state| state.has_room())
     }
 
     /// The room of a hold is free again.
@@ -205,6 +210,10 @@ enum Step {
 }
 
 impl State {
+    fn has_room(&self) -> bool {
+        self.n_holds < HOLDS_MAX && !self.is_closed
+    }
+
     fn step(&mut self) -> Step {
         let Some(oldest) = self.oldest else {
             // Ended in the same breath, so that nothing is queued that nobody would write.

@@ -226,7 +226,9 @@ impl Answer {
             Self::Reply(Reply::Key { api_key }) => json!({"api_key": api_key}),
             Self::Reply(Reply::Revoked {}) => json!({"revoked": true}),
             Self::Reply(Reply::Audit(audit)) => json!(audit),
-            Self::Reply(reply @ (Reply::Error(_) | Reply::Statement { .. })) => json!(reply),
+            Self::Reply(
+                reply @ (Reply::Error(_) | Reply::Plugins(_) | Reply::Statement { .. }),
+            ) => json!(reply),
         }
     }
 
@@ -263,6 +265,7 @@ impl Answer {
             }
             Self::Reply(Reply::Revoked {}) => "the key is ended\n".to_owned(),
             Self::Reply(Reply::Audit(audit)) => audit_text(audit),
+            Self::Reply(Reply::Plugins(status)) => format!("{status}\n"),
             Self::Reply(Reply::Error(text)) => format!("{text}\n"),
             Self::Reply(Reply::Statement { entries, .. }) => lines(entries, entry_line),
         }

@@ -66,6 +66,7 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// The plugin manifest: the one named, else `plugins.toml` in the working directory, beside the program, or in the checkout
 /// that the program was built in.
 fn plugins_file(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let named = named.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
     if let Some(named) = named {
         return Ok(named);
     }

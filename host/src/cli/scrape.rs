@@ -13,7 +13,8 @@ use crate::api;
 use crate::app::Engine;
 use crate::config::Config;
 use crate::fetch::CookieJar;
-use crate::page::{self, Content, Piece, RunContext};
+use crate::model::{Content, Piece};
+use crate::page::{self, RunContext};
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]

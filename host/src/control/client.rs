@@ -68,6 +68,12 @@ impl Operator {
         }
     }
 
+    /// Reaches the server that uses this data directory; `None` when none does.
+    pub async fn beside(data: &Path) -> Option<Self> {
+        let stream = socket::connected(data).await.ok()?;
+        Some(Self(Door::Server(BufReader::new(stream))))
+    }
+
     async fn alone(data: DataDir) -> Result<Self, ControlError> {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
         let tasks = TaskTracker::new();

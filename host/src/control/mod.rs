@@ -18,7 +18,7 @@ pub use client::Operator;
 pub use request::{
     AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SumView,
 };
-pub use server::listen;
+pub use server::{Desk, listen};
 
 /// Entries of a statement in one reply.
 pub const STATEMENT_ENTRIES_MAX: u32 = 1_000;
@@ -66,6 +66,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
+    use serde_json::json;
     use tokio_util::sync::CancellationToken;
     use tokio_util::task::TaskTracker;
 
@@ -90,7 +91,11 @@ mod tests {
             let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
             let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks);
             let billing = billing.await.expect("billing starts");
-            listen(data, billing.clone(), stop.clone(), &tasks).expect("a socket");
+            let desk = Desk {
+                billing: billing.clone(),
+                plugins: Arc::new(|| json!({"generation": 7})),
+            };
+            listen(data, desk, stop.clone(), &tasks).expect("a socket");
             Self {
                 billing,
                 store,
@@ -155,6 +160,21 @@ mod tests {
         assert!(!DataDir::socket_path(&data).exists());
         let after = asked(&data, Request::Accounts {}).await.expect("a list");
         assert_eq!(before, after);
+    }
+
+    #[tokio::test]
+    async fn plugins_are_asked_of_a_running_server_only() {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        assert!(Operator::beside(data.path()).await.is_none());
+        let server = Server::on(data.path()).await;
+        let beside = Operator::beside(data.path()).await;
+        let asked_beside = beside.expect("a server").ask(Request::Plugins {}).await;
+        let told = asked_beside.expect("told");
+        assert_eq!(told, Reply::Plugins(json!({"generation": 7})));
+        server.stop().await;
+        let refusal = asked(data.path(), Request::Plugins {}).await;
+        let text = refusal.expect_err("nobody knows").to_string();
+        assert!(text.starts_with("no server is running"), "{text}");
     }
 
     #[tokio::test]

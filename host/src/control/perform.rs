@@ -78,6 +78,10 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             statement(billing, &account, window).await?
         }
         Request::Verify {} => audit(billing).await?,
+        Request::Plugins {} => {
+            let reason = "no server is running: plugins are in effect only in a running one";
+            return Err(ControlError::Refused(reason.to_owned()));
+        }
     })
 }
 

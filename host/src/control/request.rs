@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,8 @@ pub enum Request {
     },
     /// Add everything up.
     Verify {},
+    /// The plugins in effect. Only a running server knows.
+    Plugins {},
 }
 
 /// One answer.
@@ -64,6 +67,8 @@ pub enum Request {
 pub enum Reply {
     /// It cannot be done, for this reason.
     Error(String),
+    /// The plugins in effect, as `GET /plugins` tells them.
+    Plugins(Value),
     /// An account and its key, which is shown here only.
     Created {
         /// The account.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::perform::perform;
-use super::request::Reply;
+use super::request::{Reply, Request};
 use super::{ControlError, socket};
 use crate::billing::Billing;
 use crate::store::DataDir;
@@ -26,13 +27,31 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 /// Pause after a connection could not be accepted (no more file descriptors, say).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// What a running server answers from.
+#[derive(Clone)]
+pub struct Desk {
+    /// Accounts and the ledger.
+    pub billing: Billing,
+    /// Tells the plugins in effect, as `GET /plugins` does.
+    pub plugins: Arc<dyn Fn() -> Value + Send + Sync>,
+}
+
+impl Desk {
+    async fn answer(&self, request: Request) -> Reply {
+        match request {
+            Request::Plugins {} => Reply::Plugins((self.plugins)()),
+            request => perform(&self.billing, request).await,
+        }
+    }
+}
+
 /// Answers at the socket of a data directory until `stop`. The process must have taken the directory.
 ///
 /// # Errors
 /// [`ControlError::Socket`] when the socket cannot be made.
 pub fn listen(
     data: &Path,
-    billing: Billing,
+    desk: Desk,
     stop: CancellationToken,
     tasks: &TaskTracker,
 ) -> Result<(), ControlError> {
@@ -43,19 +62,14 @@ pub fn listen(
     })?;
     let connections = tasks.clone();
     tasks.spawn(async move {
-        accept(listener, billing, &stop, &connections).await;
+        accept(listener, desk, &stop, &connections).await;
         // A file without a listener does no harm: the next server replaces it.
         let _is_gone = std::fs::remove_file(path);
     });
     Ok(())
 }
 
-async fn accept(
-    listener: UnixListener,
-    billing: Billing,
-    stop: &CancellationToken,
-    tasks: &TaskTracker,
-) {
+async fn accept(listener: UnixListener, desk: Desk, stop: &CancellationToken, tasks: &TaskTracker) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let place = Arc::clone(&places).acquire_owned();
@@ -66,11 +80,11 @@ async fn accept(
         };
         match accepted {
             Ok((stream, _)) => {
-                let (billing, stop) = (billing.clone(), stop.clone());
+                let (desk, stop) = (desk.clone(), stop.clone());
                 tasks.spawn(async move {
                     let _place = place;
                     // The client sees a closed connection and says so itself.
-                    let _ended = stop.run_until_cancelled(converse(stream, &billing)).await;
+                    let _ended = stop.run_until_cancelled(converse(stream, &desk)).await;
                 });
             }
             Err(error) => {
@@ -81,7 +95,7 @@ async fn accept(
     }
 }
 
-async fn converse(stream: UnixStream, billing: &Billing) -> io::Result<()> {
+async fn converse(stream: UnixStream, desk: &Desk) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -93,7 +107,7 @@ async fn converse(stream: UnixStream, billing: &Billing) -> io::Result<()> {
         }
         let is_whole = line.ends_with('\n');
         let reply = match serde_json::from_str(&line) {
-            Ok(request) => perform(billing, request).await,
+            Ok(request) => desk.answer(request).await,
             Err(error) => Reply::Error(format!("the request is not understood: {error}")),
         };
         let mut text = serde_json::to_string(&reply)?;

@@ -69,7 +69,7 @@ fn is_html(text: &[u8]) -> bool {
             && text[..length].eq_ignore_ascii_case(beginning.as_bytes())
             && (text[length] == b'>' || text[length].is_ascii_whitespace())
     };
-    text.starts_with(b"<!--") || HTML_BEGINNINGS.iter().any(|beginning| begins(beginning))
+    text.starts_with(b"<!--") || HTML_BEGINNINGS.iter().any(begins)
 }
 
 /// A parameter of a `Content-Type` header, without quotes.

@@ -241,7 +241,7 @@ fn real_pages_give_scrapers_tree() {
 
 /// Every so many pages of the toolchain's own documentation.
 fn doc_pages(count: usize) -> Vec<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let rustc = "rustc";
     let Ok(output) = std::process::Command::new(rustc)
         .args(["--print", "sysroot"])
         .output()

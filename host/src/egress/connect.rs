@@ -111,6 +111,10 @@ pub(super) fn client(
     })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that makes clients: everything leaves through this room"
+)]
 fn settings(connect_time_max: Duration) -> ClientBuilder {
     Client::builder()
         .no_proxy()

@@ -25,6 +25,7 @@ pub use error::{EgressError, Trouble};
 pub use pool::{PoolConfig, PoolUse, Route, UpstreamProxy};
 pub use sample::SAMPLE_HOST;
 
+use crate::model::Nanodollars;
 use connect::Dial;
 use pool::Pools;
 use resolve::Names;
@@ -132,6 +133,11 @@ impl Egress {
     /// The way out for a page that asks for this pool of proxies and this country.
     pub fn route(&self, pool: &str, country: Option<&str>) -> Route {
         self.pools.route(pool, country)
+    }
+
+    /// What a gigabyte (10^9 bytes) costs on top of the ordinary price for a page that asks for this pool.
+    pub fn pool_price(&self, pool: &str) -> Nanodollars {
+        self.pools.price(pool)
     }
 
     /// Sends a request that a caller caused and returns the answer's head. Redirects are answers.

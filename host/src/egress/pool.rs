@@ -94,23 +94,21 @@ impl Pools {
     /// The way for a page that asks for this pool and country. A pool or country that is not there is never a refusal: the
     /// nearest serves and the route says so. Spec gap: decisions on `proxy`.
     pub(super) fn route(&self, wanted: &str, country: Option<&str>) -> Route {
-        let name = std::iter::once(&wanted)
-            .chain(fallbacks(wanted))
-            .find(|name| self.0.contains_key(**name));
+        let chosen = self.nearest(wanted);
+        let name = chosen.map(|(name, _)| name);
         let mut route = Route::default();
-        if name != Some(&wanted) && wanted != "standard" {
-            let used = name.copied().unwrap_or("a direct connection");
+        if name != Some(wanted) && wanted != "standard" {
+            let used = name.unwrap_or("a direct connection");
             route.ignored.push(format!(
                 "proxy ({wanted} is not configured; {used} was used)"
             ));
         }
-        let chosen = name.and_then(|name| Some((name, self.0.get(*name)?)));
         if let Some((name, pool)) = chosen {
             let index = pool.next(country);
             let proxy_country = pool.proxies[index].upstream.country.clone();
             route.proxy = Some(index);
             route.pool = Some(PoolUse {
-                name: (*name).to_owned(),
+                name: name.to_owned(),
                 price_per_gigabyte: pool.price_per_gigabyte,
                 country: proxy_country,
             });
@@ -120,6 +118,19 @@ impl Pools {
             route.ignored.push("country_code".to_owned());
         }
         route
+    }
+
+    /// What a gigabyte costs for a page that asks for this pool.
+    pub(super) fn price(&self, wanted: &str) -> Nanodollars {
+        self.nearest(wanted)
+            .map_or(Nanodollars::ZERO, |(_, pool)| pool.price_per_gigabyte)
+    }
+
+    /// The pool that serves when this one is asked for; `None` is the direct way.
+    fn nearest<'a>(&'a self, wanted: &'a str) -> Option<(&'a str, &'a Pool)> {
+        std::iter::once(&wanted)
+            .chain(fallbacks(wanted))
+            .find_map(|name| Some((*name, self.0.get(*name)?)))
     }
 
     /// The proxy of a route, if it has one.
@@ -242,5 +253,6 @@ mod tests {
             route.pool.map(|pool| pool.price_per_gigabyte),
             Some(Nanodollars(7))
         );
+        assert_eq!(pools.price("isp"), Nanodollars(7));
     }
 }

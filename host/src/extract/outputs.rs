@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::failure::status;
-use crate::model::{MediaKind, PageFailure};
-use crate::page::{Content, Piece};
+use crate::model::{Content, MediaKind, PageFailure, Piece};
 use crate::plan::{Chunking, Format, FormatChoice, OutputPlan};
 use crate::plugins::{PageView, PluginError, Registry, Rendered};
 

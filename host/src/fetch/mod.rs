@@ -20,7 +20,7 @@ pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
 
 use crate::egress::{Egress, PoolUse, Reply};
-use crate::model::FetchedPage;
+use crate::model::{FetchedPage, Nanodollars};
 use crate::plan::FetchPlan;
 use crate::politeness::Permit;
 use decode::Decoder;
@@ -112,6 +112,11 @@ impl Fetcher {
             Ok(fetched) => fetched,
             Err(_) => Err(FetchError::TimedOut(plan.timeout)),
         }
+    }
+
+    /// What a gigabyte (10^9 bytes) through the pool that would carry this page costs, on top of the ordinary price.
+    pub fn pool_price(&self, plan: &FetchPlan) -> Nanodollars {
+        self.egress.pool_price(plan.pool.name())
     }
 
     async fn follow(

@@ -1,11 +1,13 @@
 //! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
 
+pub mod content;
 pub mod failure;
 pub mod header;
 pub mod money;
 pub mod page;
 pub mod usage;
 
+pub use content::{Content, Piece};
 pub use failure::PageFailure;
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};

@@ -15,6 +15,8 @@ pub struct Usage {
     pub transform: Duration,
     /// Bytes kept in storage for the caller.
     pub stored_bytes: u64,
+    /// What a gigabyte (10^9 bytes) through the pool of proxies that carried the page costs, on top of the ordinary price.
+    pub pool_price: Nanodollars,
 }
 
 /// What one page costs, in the parts of the wire's `costs` object.

@@ -3,5 +3,5 @@
 mod outcome;
 mod run;
 
-pub use outcome::{Content, PageOutcome, Piece, VendorPart};
+pub use outcome::{PageOutcome, VendorPart};
 pub use run::{Payer, Rooms, RunContext, produce, run, transform};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::model::{Charge, Nanodollars};
+use crate::model::{Charge, Content, Nanodollars};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
 #[derive(Clone, Debug, Default)]
@@ -33,32 +33,6 @@ pub struct PageOutcome {
     pub charge: Charge,
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
-}
-
-/// `content` of an entry. Never null on the wire.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Content {
-    /// One format was asked for with a string.
-    One(Piece),
-    /// A list of formats was asked for: format name and its content.
-    ByFormat(Vec<(String, Piece)>),
-}
-
-impl Default for Content {
-    fn default() -> Self {
-        Self::One(Piece::Text(String::new()))
-    }
-}
-
-/// One format's content.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
-    /// A string.
-    Text(String),
-    /// A list of integers 0 to 255.
-    Bytes(Vec<u8>),
-    /// A list of strings.
-    Chunks(Vec<String>),
 }
 
 /// `costs.vendor`: the provider that served the page. Spec: costs.vendor.

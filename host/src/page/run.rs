@@ -51,16 +51,10 @@ impl Payer {
     async fn hold(
         &self,
         ceiling: Nanodollars,
-        time_max: Duration,
+        largest: Usage,
         url: &str,
         deadline: Instant,
     ) -> Result<Hold, FundsError> {
-        let largest = Usage {
-            content_bytes: BODY_BYTES_MAX as u64,
-            compute: time_max,
-            transform: time_max,
-            stored_bytes: 0,
-        };
         let ceiling = ceiling.min(billing::price(&largest, &self.tariff).total());
         self.billing
             .hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into())
@@ -68,11 +62,25 @@ impl Payer {
     }
 }
 
+/// The most that a page can consume in this time.
+fn largest(time_max: Duration) -> Usage {
+    Usage {
+        content_bytes: BODY_BYTES_MAX as u64,
+        compute: time_max,
+        transform: time_max,
+        ..Usage::default()
+    }
+}
+
 /// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
 pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
     let deadline = Instant::now() + plan.fetch.timeout;
+    let largest = Usage {
+        pool_price: rooms.routing.pool_price_max(plan),
+        ..largest(plan.fetch.timeout)
+    };
     let hold = match payer
-        .hold(plan.ceiling, plan.fetch.timeout, &plan.requested, deadline)
+        .hold(plan.ceiling, largest, &plan.requested, deadline)
         .await
     {
         Ok(hold) => hold,
@@ -99,6 +107,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         page,
         told,
         decode_time,
+        pool_price,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
         Err(failure) => {
@@ -110,6 +119,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
     };
     let (outputs, mut usage) = extract(rooms, run, plan, &page, started).await;
     usage.compute += decode_time;
+    usage.pool_price = pool_price;
     let outcome = compose(&plan.output, page, outputs, told);
     (
         PageOutcome {
@@ -166,7 +176,7 @@ async fn extract(
         content_bytes: page.body.len() as u64,
         compute: cpu.parse,
         transform: cpu.transform,
-        stored_bytes: 0,
+        ..Usage::default()
     };
     (outputs, usage)
 }
@@ -212,7 +222,10 @@ pub async fn transform(
     let started = Instant::now();
     let url = input.url.to_string();
     let time_max = deadline.saturating_duration_since(started);
-    let hold = match payer.hold(Nanodollars::MAX, time_max, &url, deadline).await {
+    let hold = match payer
+        .hold(Nanodollars::MAX, largest(time_max), &url, deadline)
+        .await
+    {
         Ok(hold) => hold,
         Err(error) => {
             return PageOutcome {

@@ -75,14 +75,16 @@ pub(crate) mod fake {
         }
 
         fn check_options(&self, _: PluginKind, _: &str, options: &Value) -> Result<(), String> {
+            let Some(map) = options.as_object() else {
+                return Err("not an object".to_owned());
+            };
+            if map.contains_key("refused") {
+                return Err("`refused` is not known".to_owned());
+            }
             let is_bad = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('!'));
-            match options.as_object() {
-                Some(map) if map.contains_key("refused") => {
-                    Err("`refused` is not known".to_owned())
-                }
-                Some(map) if map.values().any(is_bad) => Err("not a selector".to_owned()),
-                Some(_) => Ok(()),
-                None => Err("not an object".to_owned()),
+            match map.iter().find(|(_, value)| is_bad(value)) {
+                Some((name, _)) => Err(format!("`{name}`: not a selector")),
+                None => Ok(()),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CachePlan, Engine, PlanError, Pool};
+use super::{CachePlan, ConfiguredPool, Engine, PlanError, Pool};
 
 /// Age up to which a stored page serves when the caller says nothing: two days.
 const CACHE_AGE_DEFAULT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
@@ -48,7 +48,7 @@ pub fn page_timeout(value: Option<u64>) -> Duration {
 }
 
 /// `proxy`: the pool asked for, or the nearest configured one. The flag says whether the wish was met.
-pub fn pool(name: Option<&str>, configured: &[Pool]) -> (Pool, bool) {
+pub fn pool(name: Option<&str>, configured: &[ConfiguredPool]) -> (Pool, bool) {
     let Some(name) = name else {
         return (Pool::Standard, true);
     };
@@ -59,7 +59,8 @@ pub fn pool(name: Option<&str>, configured: &[Pool]) -> (Pool, bool) {
         "residential" | "mobile" => &[Pool::Residential, Pool::Isp],
         _ => &[],
     };
-    let found = nearest.iter().position(|pool| configured.contains(pool));
+    let is_configured = |wanted: &Pool| configured.iter().any(|known| known.pool == *wanted);
+    let found = nearest.iter().position(is_configured);
     match found {
         Some(place) => (nearest[place], place == 0),
         None => (Pool::Standard, false),
@@ -81,6 +82,14 @@ pub fn country_code(code: &str) -> Result<String, PlanError> {
     ))
 }
 
+/// Whether pages that go out through this pool can come from this country.
+pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> bool {
+    let countries = configured.iter().filter(|known| known.pool == pool);
+    countries
+        .flat_map(|known| &known.countries)
+        .any(|known| known == country)
+}
+
 /// `cache` with its parts; parts left out have their defaults.
 pub fn cache(enabled: bool, max_age_ms: Option<u64>, allow_stale: Option<bool>) -> CachePlan {
     CachePlan {
@@ -93,6 +102,23 @@ pub fn cache(enabled: bool, max_age_ms: Option<u64>, allow_stale: Option<bool>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn listed(pool: Pool, countries: &[&str]) -> ConfiguredPool {
+        let countries = countries.iter().map(|&code| code.to_owned()).collect();
+        ConfiguredPool { pool, countries }
+    }
+
+    #[test]
+    fn a_country_is_that_of_the_pool_that_is_used() {
+        let configured = [
+            listed(Pool::Standard, &["FR"]),
+            listed(Pool::Isp, &["DE", "US"]),
+        ];
+        assert!(has_country(Pool::Isp, "US", &configured));
+        assert!(!has_country(Pool::Isp, "FR", &configured));
+        assert!(!has_country(Pool::Residential, "DE", &configured));
+        assert!(!has_country(Pool::Standard, "DE", &[]));
+    }
 
     #[test]
     fn modes_have_aliases() {
@@ -132,7 +158,8 @@ mod tests {
     fn a_pool_that_is_not_there_falls_to_the_nearest() {
         let all = [Pool::Standard, Pool::Isp, Pool::Residential];
         let check = |name: Option<&str>, configured: &[Pool], expected| {
-            assert_eq!(pool(name, configured), expected, "{name:?}");
+            let configured: Vec<_> = configured.iter().map(|&pool| listed(pool, &[])).collect();
+            assert_eq!(pool(name, &configured), expected, "{name:?}");
         };
         check(None, &[], (Pool::Standard, true));
         check(Some("datacenter"), &[], (Pool::Standard, true));

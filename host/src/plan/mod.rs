@@ -116,6 +116,15 @@ pub enum Pool {
     Unlimited,
 }
 
+/// A pool of proxies as it is configured, as far as plans have to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredPool {
+    /// The pool.
+    pub pool: Pool,
+    /// ISO 3166 codes, upper case, of the countries its proxies are in.
+    pub countries: Vec<String>,
+}
+
 impl Pool {
     /// Name in requests and in the configuration.
     pub const fn name(self) -> &'static str {

@@ -175,7 +175,7 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
         refuse_unloaded(field, PluginKind::Filter, PRUNE, catalog)?;
         catalog
             .check_options(PluginKind::Filter, PRUNE, &alone)
-            .map_err(|reason| PlanError::new(field, reason))?;
+            .map_err(|reason| PlanError::new(field, without_name(field, &reason)))?;
         if let Value::Object(alone) = alone {
             options.extend(alone);
         }
@@ -192,6 +192,16 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
         }
     }
     Ok(Value::Object(options))
+}
+
+/// What a plugin says of an option, without the option's name when the refusal names it anyway.
+fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
+    let named = reason
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_prefix(option));
+    named
+        .and_then(|rest| rest.strip_prefix("`: "))
+        .unwrap_or(reason)
 }
 
 /// Chooses the extractors asked for by name.
@@ -392,6 +402,7 @@ mod tests {
         for (wish, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
             let error = filters(wish, false, Map::new(), &FakeCatalog).expect_err(field);
             assert_eq!(error.field, field);
+            assert_eq!(error.reason, "not a selector");
         }
     }
 

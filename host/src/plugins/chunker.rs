@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::plugin::{Core, Measured};
-use super::{Fault, PluginError, PluginInfo};
+use super::{Fault, PluginError, PluginInfo, trial};
 
 /// A chunker in the words of one contract version. Spans are byte offsets, unchecked.
 pub(super) trait Chunk: Send + Sync {
@@ -40,12 +40,14 @@ impl ChunkerPlugin {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema.
+    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
+    /// that may block.
     ///
     /// # Errors
-    /// A sentence with the place in the options and what is wrong there.
+    /// A sentence with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
-        self.core.check_options(options)
+        self.core.check_options(options)?;
+        trial::ask(options, |_, options| self.chunk("", options))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plugin::{Core, Measured};
-use super::{Fault, PageView, PluginError, PluginInfo};
+use super::{Fault, PageView, PluginError, PluginInfo, trial};
 
 /// A filter in the words of one contract version.
 pub(super) trait Keep: Send + Sync {
@@ -35,12 +35,14 @@ impl FilterPlugin {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema.
+    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
+    /// that may block.
     ///
     /// # Errors
-    /// A sentence with the place in the options and what is wrong there.
+    /// A sentence with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
-        self.core.check_options(options)
+        self.core.check_options(options)?;
+        trial::ask(options, |page, options| self.keep(page, options))
     }
 }
 

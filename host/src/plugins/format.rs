@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plugin::{Core, Measured};
-use super::{PageView, PluginError, PluginInfo};
+use super::{PageView, PluginError, PluginInfo, trial};
 
 /// What a format made of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +50,13 @@ impl FormatPlugin {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema.
+    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
+    /// that may block.
     ///
     /// # Errors
-    /// A sentence with the place in the options and what is wrong there.
+    /// A sentence with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
-        self.core.check_options(options)
+        self.core.check_options(options)?;
+        trial::ask(options, |page, options| self.render(page, options))
     }
 }

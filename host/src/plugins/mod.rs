@@ -25,6 +25,7 @@ mod reload;
 mod sample;
 mod stats;
 mod status;
+mod trial;
 mod v1;
 mod view;
 mod wasi;

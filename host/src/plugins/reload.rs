@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
@@ -10,6 +10,7 @@ use super::engine::GuestEngine;
 use super::fingerprint::Fingerprint;
 use super::manifest::Manifest;
 use super::{LoadError, Registry, ReloadFailure, Status, load};
+use crate::clock::Clock;
 
 /// How often a load is begun again because a file changed meanwhile.
 const UNSTABLE_ROUNDS_MAX: u32 = 20;
@@ -211,7 +212,6 @@ fn attempt(engine: &Arc<GuestEngine>, manifest: &Path, before: Option<&Registry>
 }
 
 fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
+    let now = Clock::wall().now();
+    u64::try_from(now.0 / 1_000).unwrap_or(0)
 }

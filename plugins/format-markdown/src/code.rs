@@ -77,7 +77,7 @@ pub(crate) fn text_of(pre: Element<'_>) -> String {
     }
     let end = text.trim_end().len();
     text.truncate(end);
-    let first = text.find(|c| c != '\n' && c != ' ').unwrap_or(0);
+    let first = text.find(|c| !matches!(c, '\n' | ' ' | '\t')).unwrap_or(0);
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
     text.drain(..start);
     text

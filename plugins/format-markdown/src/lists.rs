@@ -67,7 +67,8 @@ fn is_tight(list: Element<'_>) -> bool {
         .all(|item| n_blocks(item) < 2)
 }
 
-fn n_blocks(item: Element<'_>) -> usize {
+/// Blocks an item has to show, nested lists aside.
+pub(crate) fn n_blocks(item: Element<'_>) -> usize {
     let (mut n_blocks, mut in_text) = (0, false);
     for child in item.children() {
         let is_block = child.as_element().is_some_and(|e| e.tag().is_block());

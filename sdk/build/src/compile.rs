@@ -24,6 +24,10 @@ const SETTINGS: [&str; 9] = [
     "profile.guest.incremental=false",
 ];
 
+/// How guests are compiled: with vector instructions, which the engine has, and with memory for a usual page from the start,
+/// because growing is a call into the host.
+const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152"]"#;
+
 /// A compiled plugin that is not a component yet.
 #[derive(Debug)]
 pub(crate) struct Module {
@@ -81,6 +85,9 @@ fn command(request: &BuildRequest, toolchain: &Toolchain) -> Command {
     for setting in SETTINGS {
         command.args(["--config", setting]);
     }
+    command
+        .arg("--config")
+        .arg(format!("target.{TARGET}.rustflags={FLAGS}"));
     if let Some(linker) = &toolchain.linker {
         command.arg("--config").arg(format!(
             "target.{TARGET}.linker={:?}",

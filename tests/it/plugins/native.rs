@@ -8,6 +8,10 @@ use trawl::plugins::{Fault, PageView};
 use super::{Shelf, document, fault, render, text, view};
 
 /// A shelf with the native test format, compiled with these `--cfg` words, in an entry with these further lines.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the build tool names its compiler in the environment"
+)]
 fn shelf(words: &[&str], more: &str) -> Shelf {
     let shelf = Shelf::new();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/native/format.rs");

@@ -156,6 +156,10 @@ fn swaps_under_load_fail_no_call() {
     assert_eq!(plugins.snapshot().generation(), 101);
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what this test tells the process that it starts"
+)]
 #[test]
 fn reloads_leave_memory_flat() {
     // In a process of its own: other tests' memory would show.

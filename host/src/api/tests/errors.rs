@@ -7,6 +7,7 @@ use axum::http::{Request, StatusCode};
 use serde_json::json;
 
 use super::world::{Answer, World};
+use crate::api::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
 const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
@@ -319,7 +320,39 @@ async fn a_server_on_its_way_out_takes_no_work() {
     let answer = world.post("/scrape", r#"{"url":"a.com"}"#).await;
     check(&answer, 503, "shutting down");
     assert_eq!(answer.header("retry-after"), "1");
+    for path in [
+        "/v1/plugins",
+        "/data/credits",
+        "/openapi.json",
+        "/scrape",
+        "/nothing",
+    ] {
+        let answer = world.get(path).await;
+        check(&answer, 503, "shutting down");
+        assert_eq!(answer.header("retry-after"), "1");
+    }
     assert_eq!(world.get("/health").await.status, 503);
+    assert_eq!(
+        world.get("/v1/health").await.json(),
+        json!({"status": "ok"})
+    );
+    let metrics = world.get_from("/metrics", "127.0.0.1:1", &[]).await;
+    assert_ne!(metrics.status, 503);
+}
+
+#[tokio::test]
+async fn a_ledger_that_takes_nothing_is_told_before_anything_is_fetched() {
+    let world = World::new().await;
+    world.service.billing().close().await;
+    for (path, body) in [
+        ("/scrape", r#"{"url":"a.com"}"#),
+        ("/links", r#"{"url":"a.com"}"#),
+        ("/transform", r#"{"data":[{"html":"x"}]}"#),
+    ] {
+        let answer = world.post(path, body).await;
+        check(&answer, 503, "try again");
+        assert_eq!(answer.header("retry-after"), "1");
+    }
 }
 
 #[tokio::test]

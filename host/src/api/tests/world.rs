@@ -17,12 +17,13 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use crate::api::{Health, Order, Outcomes, Run, Service, router};
-use crate::billing::{Account, Billing, FundsError};
+use crate::billing::{Account, AccountId, Billing, FundsError};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
-use crate::page::{Content, PageOutcome, Piece};
+use crate::model::{Content, Piece};
+use crate::page::PageOutcome;
 use crate::plan::catalog::fake::FakeCatalog;
-use crate::plan::{Catalog, OutputPlan, PagePlan, Pool, TransformPlan};
+use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, TransformPlan};
 use crate::store::DataDir;
 use crate::store::sqlite::SqliteStore;
 
@@ -45,7 +46,8 @@ pub(super) struct FakeService {
 }
 
 struct FakeRun {
-    funds: Nanodollars,
+    billing: Billing,
+    account: AccountId,
     n_runs: Arc<AtomicUsize>,
     release: Arc<Notify>,
 }
@@ -189,8 +191,8 @@ impl Service for FakeService {
         &self.tasks
     }
 
-    fn pools(&self) -> &[Pool] {
-        &[Pool::Standard]
+    fn pools(&self) -> &[ConfiguredPool] {
+        &[]
     }
 
     fn requests_per_minute(&self) -> u32 {
@@ -203,9 +205,9 @@ impl Service for FakeService {
 
     fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
         assert!(!request_id.is_empty(), "every request has an id");
-        let funds = self.billing.balance(&account.id);
         Arc::new(FakeRun {
-            funds,
+            billing: self.billing.clone(),
+            account: account.id.clone(),
             n_runs: Arc::clone(&self.n_runs),
             release: Arc::clone(&self.release),
         })
@@ -273,11 +275,7 @@ impl Run for FakeRun {
 impl FakeRun {
     fn admit(&self) -> Result<(), FundsError> {
         self.n_runs.fetch_add(1, Ordering::SeqCst);
-        if self.funds > Nanodollars::ZERO {
-            Ok(())
-        } else {
-            Err(FundsError::Empty)
-        }
+        self.billing.admit(&self.account)
     }
 }
 

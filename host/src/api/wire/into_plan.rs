@@ -11,8 +11,9 @@ use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatName
 use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
-    CachePlan, Catalog, Chunking, FetchPlan, Format, FormatChoice, OutputPlan, PAGES_MAX, PagePlan,
-    PlanError, Pool, ScrapePlan, address, chunking, credentials, fetching, output, router,
+    CachePlan, Catalog, Chunking, ConfiguredPool, FetchPlan, Format, FormatChoice, OutputPlan,
+    PAGES_MAX, PagePlan, PlanError, ScrapePlan, address, chunking, credentials, fetching, output,
+    router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -21,7 +22,7 @@ pub(crate) struct Ground<'a> {
     /// The loaded plugins.
     pub(crate) catalog: &'a dyn Catalog,
     /// The configured proxy pools.
-    pub(crate) pools: &'a [Pool],
+    pub(crate) pools: &'a [ConfiguredPool],
 }
 
 /// What the request is for.
@@ -134,12 +135,20 @@ fn ceiling(credits: Option<u64>) -> Nanodollars {
 
 fn fetch_plan(
     request: &mut ScrapeRequest,
-    pools: &[Pool],
+    pools: &[ConfiguredPool],
     ignored: &mut Vec<String>,
 ) -> Result<FetchPlan, PlanError> {
     let (pool, is_wish) = fetching::pool(request.proxy.as_deref(), pools);
     if !is_wish {
         ignored::add(ignored, "proxy".to_owned());
+    }
+    let country_code = filled(request.country_code.as_deref())
+        .map(fetching::country_code)
+        .transpose()?;
+    if let Some(country) = &country_code
+        && !fetching::has_country(pool, country, pools)
+    {
+        ignored::add(ignored, "country_code".to_owned());
     }
     let headers = request
         .headers
@@ -152,9 +161,7 @@ fn fetch_plan(
         cookies: cookies(request.cookies.take())?,
         user_agent: header_text("user_agent", "user-agent", request.user_agent.as_deref())?,
         locale: header_text("locale", "accept-language", request.locale.as_deref())?,
-        country_code: filled(request.country_code.as_deref())
-            .map(fetching::country_code)
-            .transpose()?,
+        country_code,
         pool,
         respect_robots: request.respect_robots.unwrap_or(false),
         cache: cache(request.cache.take()),

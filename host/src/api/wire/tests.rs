@@ -7,15 +7,23 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::Nanodollars;
 use crate::plan::catalog::fake::FakeCatalog;
-use crate::plan::{Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
+use crate::plan::{ConfiguredPool, Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
 
-const GROUND: Ground<'_> = Ground {
-    catalog: &FakeCatalog,
-    pools: &[Pool::Standard, Pool::Isp],
-};
+/// Isp proxies in Germany are configured, and nothing else.
+fn plan_for(body: &str, verb: Verb) -> Result<ScrapePlan, RequestError> {
+    let isp = ConfiguredPool {
+        pool: Pool::Isp,
+        countries: vec!["DE".to_owned()],
+    };
+    let ground = Ground {
+        catalog: &FakeCatalog,
+        pools: &[isp],
+    };
+    scrape_plan(body.as_bytes(), verb, ground)
+}
 
 fn plan_of(body: &str) -> Result<ScrapePlan, String> {
-    scrape_plan(body.as_bytes(), Verb::Scrape, GROUND).map_err(|error| error.to_string())
+    plan_for(body, Verb::Scrape).map_err(|error| error.to_string())
 }
 
 /// The plan of a body that has a `url` beside the fields given.
@@ -177,6 +185,16 @@ fn parameters_without_effect_are_named() {
     check(json!({"cron": "x", "session": {}}), &["cron", "session"]);
     check(json!({"proxy": "residential"}), &["proxy"]);
     check(json!({"proxy": "ISP"}), &[]);
+    check(json!({"proxy": "isp", "country_code": "de"}), &[]);
+    check(
+        json!({"proxy": "residential", "country_code": "de"}),
+        &["proxy"],
+    );
+    check(
+        json!({"proxy": "isp", "country_code": "us"}),
+        &["country_code"],
+    );
+    check(json!({"country_code": "de"}), &["country_code"]);
     check(
         json!({"css_extraction_map": {"/": []}}),
         &["css_extraction_map"],
@@ -336,8 +354,8 @@ fn secrets_are_not_in_debug_text_or_errors() {
 
 #[test]
 fn links_asks_for_links_and_no_content() {
-    let body = br#"{"url":"a.com","return_format":"markdown","chunking_alg":"words"}"#;
-    let plan = scrape_plan(body, Verb::Links, GROUND).expect("a good request");
+    let body = r#"{"url":"a.com","return_format":"markdown","chunking_alg":"words"}"#;
+    let plan = plan_for(body, Verb::Links).expect("a good request");
     let output = &plan.pages[0].output;
     assert_eq!(output.formats[0].format, Format::Empty);
     assert!(output.links && output.single_format && output.chunking.is_none());

@@ -58,11 +58,14 @@ pub enum PluginCommand {
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
     },
-    /// Load a `plugins.toml` as the server would, and list what it gives
+    /// List what the running server has in effect; without one, load `plugins.toml` as it would
     List {
-        /// The manifest
-        #[arg(long, env = "TRAWL_PLUGINS", default_value = "plugins.toml")]
-        plugins: PathBuf,
+        /// A manifest to load instead of asking a server
+        #[arg(long, value_name = "FILE")]
+        plugins: Option<PathBuf>,
+        /// Data directory of the server
+        #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
+        data: PathBuf,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -89,8 +92,16 @@ pub fn run(command: PluginCommand) -> anyhow::Result<()> {
         } => check::run(&file, json, cache_dir, out),
         PluginCommand::List {
             plugins,
+            data,
             json,
             cache_dir,
-        } => list::run(&plugins, json, cache_dir, out),
+        } => {
+            let source = list::Source {
+                manifest: plugins,
+                data,
+                cache_dir,
+            };
+            list::run(source, json, out)
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One walk over the page: what each element means in markdown.
 
 mod blocks;
+mod definitions;
 mod tables;
 
 use trawl_sdk::{Document, Element, Kind, Namespace, Node, Step, Tag};
@@ -26,6 +27,9 @@ enum After {
     List,
     NestedList,
     Item,
+    Term,
+    /// Whether it stands behind the other one of the two bullets.
+    Definition(bool),
     Table,
     Row,
     Cell,
@@ -122,6 +126,8 @@ impl<'a> Renderer<'a> {
             Tag::Tr | Tag::Td | Tag::Th => Some(self.enter_table_part(element)),
             tag if is_list(tag) => Some(self.enter_list(element)),
             Tag::Li => Some(self.enter_item(element)),
+            Tag::Dt => Some(self.enter_term()),
+            Tag::Dd => Some(self.enter_definition(element)),
             Tag::Blockquote => Some(self.enter_quote()),
             Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext => {
                 self.code_block(element);
@@ -314,6 +320,8 @@ impl<'a> Renderer<'a> {
                 self.writer.lines.leave();
                 self.containers.pop();
             }
+            After::Term => self.leave_term(),
+            After::Definition(is_alternate) => self.leave_definition(is_alternate),
             After::Table => {
                 self.writer.boundary();
                 self.table = None;
