@@ -110,6 +110,25 @@ async fn a_component_written_in_pieces_goes_live_when_it_is_whole() {
     assert!(plugins.status().last_error.is_none());
 }
 
+#[test]
+fn a_manifest_that_is_just_being_written_takes_no_plugin_away() {
+    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = shelf.start().unwrap();
+    let whole = fs::read_to_string(shelf.path("plugins.toml")).unwrap();
+    for round in 0..5 {
+        shelf.manifest("");
+        std::thread::scope(|scope| {
+            scope.spawn(|| plugins.reload());
+            std::thread::sleep(Duration::from_millis(2));
+            shelf.manifest(&format!("{whole}# {round}"));
+        });
+        assert!(plugins.snapshot().format("greet").is_some());
+    }
+    shelf.manifest("");
+    plugins.reload().unwrap();
+    assert!(plugins.snapshot().format("greet").is_none());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_in_a_new_folder_is_watched_too() {
     let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
