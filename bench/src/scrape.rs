@@ -176,7 +176,7 @@ impl Nginx {
         let port = free_port()?;
         let here = folder.display();
         let config = format!(
-            "daemon off; worker_processes 1; pid {here}/nginx.pid; error_log {here}/nginx.log; user root;\n\
+            "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.log; user root;\n\
              events {{ worker_connections 1024; }}\n\
              http {{ access_log off; sendfile on; keepalive_requests 100000; types {{ text/html html; }}\n\
              client_body_temp_path {here}/n1; proxy_temp_path {here}/n2; fastcgi_temp_path {here}/n3; uwsgi_temp_path {here}/n4; scgi_temp_path {here}/n5;\n\
