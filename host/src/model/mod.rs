@@ -1,6 +1,7 @@
 //! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
 
 pub mod content;
+pub mod crawl;
 pub mod failure;
 pub mod header;
 pub mod money;
@@ -8,6 +9,7 @@ pub mod page;
 pub mod usage;
 
 pub use content::{Content, Piece};
+pub use crawl::{Discovered, Skip, Stop};
 pub use failure::PageFailure;
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};

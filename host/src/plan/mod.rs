@@ -5,6 +5,7 @@
 pub mod address;
 pub mod catalog;
 pub mod chunking;
+pub mod crawl;
 pub mod credentials;
 mod error;
 pub mod fetching;

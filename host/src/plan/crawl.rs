@@ -1,0 +1,115 @@
+//! What a crawl means: where it begins, what belongs to it, what ends it. Spec: Request parameters, Crawl behavior rules.
+
+use std::time::Duration;
+
+use regex::Regex;
+use url::Url;
+
+use super::PagePlan;
+use crate::model::Nanodollars;
+
+/// Hops from the seed when the caller says nothing. Spec: Limits.
+pub const DEPTH_DEFAULT: u16 = 25;
+/// Pages of one crawl in flight at once. Spec: Limits, "Parallel page fetches within one crawl".
+pub const IN_FLIGHT_MAX: usize = 10;
+
+/// One crawl.
+#[derive(Clone, Debug)]
+pub struct CrawlPlan {
+    /// The seed, and the plan of every page: pages differ from it in their address only.
+    pub seed: PagePlan,
+    /// Most pages, failed ones included; `None` is no cap.
+    pub limit: Option<u64>,
+    /// Most hops from the seed; 0 is the seed alone.
+    pub depth: u16,
+    /// Most pages whose path begins with a prefix. A page must fit every prefix that is its own.
+    pub budget: Vec<Budget>,
+    /// Most the whole crawl may cost; `Nanodollars::MAX` when the caller set none.
+    pub ceiling: Nanodollars,
+    /// Least time between two requests to one host; more than zero makes them serial.
+    pub delay: Duration,
+    /// Pages in flight at once, 1 to [`IN_FLIGHT_MAX`].
+    pub in_flight: usize,
+    /// Time for the whole crawl.
+    pub timeout: Option<Duration>,
+    /// Which addresses belong to the crawl.
+    pub scope: ScopePlan,
+    /// What sitemaps are used for.
+    pub sitemap: SitemapPlan,
+    /// Where events go.
+    pub webhook: Option<WebhookPlan>,
+    /// Whether the request is answered at once and the crawl goes on by itself.
+    pub in_background: bool,
+}
+
+/// One entry of `budget`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Path prefix, lower case, beginning with `/`; `*` is the whole crawl.
+    pub prefix: String,
+    /// Most pages.
+    pub pages: u64,
+}
+
+/// Which addresses belong to a crawl besides those of the seed's host.
+#[derive(Clone, Debug, Default)]
+pub struct ScopePlan {
+    /// Hosts under the seed's registered domain.
+    pub subdomains: bool,
+    /// The same registered name under other public suffixes.
+    pub tld: bool,
+    /// Other hosts.
+    pub external: Vec<External>,
+    /// Addresses that are left out, whatever else is said.
+    pub blacklist: Vec<Pattern>,
+    /// When not empty: only these are taken. The seed is always taken.
+    pub whitelist: Vec<Pattern>,
+}
+
+/// One entry of `external_domains`.
+#[derive(Clone, Debug)]
+pub enum External {
+    /// Every host.
+    Any,
+    /// This host, lower case.
+    Host(String),
+    /// Hosts that this matches from end to end.
+    Matching(Regex),
+}
+
+/// One entry of `blacklist` or `whitelist`.
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    /// Paths that begin with this text. An entry that is a whole address is compared with the whole address.
+    Text(String),
+    /// Addresses in which this is found.
+    Regex(Regex),
+}
+
+/// What sitemaps are used for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SitemapPlan {
+    /// Whether the queue is seeded from sitemaps.
+    pub is_used: bool,
+    /// Whether links of pages are not followed: the sitemap alone.
+    pub only: bool,
+    /// Where they are; empty means robots.txt and `/sitemap.xml` tell.
+    pub addresses: Vec<Url>,
+}
+
+/// Where events of a crawl go, and which. Decisions: Endpoints, webhooks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookPlan {
+    /// The receiver.
+    pub destination: Url,
+    /// A page's content.
+    pub on_find: bool,
+    /// A page's address, status and headers.
+    pub on_find_metadata: bool,
+    /// The end of a site's crawl.
+    pub on_website_status: bool,
+    /// The account has no credits left.
+    pub on_credits_depleted: bool,
+    /// Half of the account's credits at the start of the crawl are gone.
+    pub on_credits_half_depleted: bool,
+}
