@@ -23,6 +23,7 @@ use crate::billing::{Account, Billing, Prices, Tariff};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Desk};
+use crate::crawl::{Crawls, CrawlsParts};
 use crate::egress::Egress;
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher};
@@ -30,7 +31,9 @@ use crate::page::{Payer, Rooms};
 use crate::plan::ConfiguredPool;
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
+use crate::robots::Robots;
 use crate::routing::Routing;
+use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
 use crate::telemetry;
@@ -55,6 +58,7 @@ pub struct App {
     plugins: Arc<Plugins>,
     rooms: Arc<Rooms>,
     billing: Billing,
+    crawls: Crawls,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
     tasks: TaskTracker,
@@ -70,6 +74,10 @@ pub struct Engine {
     pub plugins: Arc<Plugins>,
     /// The rooms that serve a page.
     pub rooms: Arc<Rooms>,
+    /// Who obeys robots.txt.
+    pub robots: Arc<Robots>,
+    /// Who reads sitemaps.
+    pub sitemaps: Sitemaps,
     egress: Arc<Egress>,
 }
 
@@ -133,9 +141,31 @@ impl App {
             Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
         let engine = Engine::build(&config, &places.plugins, places.data.join("compiled")).await?;
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
+        let stop = CancellationToken::new();
+        let pools = settings::pools(&config)?;
+        let known_pools = pools.clone();
+        let snapshot = Arc::clone(&engine.plugins);
+        let crawls = Crawls::new(CrawlsParts {
+            rooms: Arc::clone(&engine.rooms),
+            robots: engine.robots,
+            sitemaps: engine.sitemaps,
+            store: Arc::clone(&store),
+            billing: billing.clone(),
+            tariff: Tariff::PayAsYouGo(prices),
+            clock: Clock::wall(),
+            data: places.data.clone(),
+            snapshot: Arc::new(move || snapshot.snapshot()),
+            write_entry: api::write_entry,
+            plan_again: Arc::new(move |request, verb, registry| {
+                api::crawl_plan(request, verb, registry, &known_pools)
+            }),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
         Ok(Arc::new(Self {
-            pools: settings::pools(&config)?,
+            pools,
             config,
+            crawls,
             prices,
             plugins: engine.plugins,
             rooms: engine.rooms,
@@ -143,7 +173,7 @@ impl App {
             billing,
             store,
             tasks,
-            stop: CancellationToken::new(),
+            stop,
             health: Mutex::default(),
             started: Instant::now(),
             data: places.data.clone(),
@@ -174,6 +204,10 @@ impl App {
         control::listen(&self.data, desk, self.stop.clone(), &self.tasks)?;
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        self.crawls
+            .take_up()
+            .await
+            .context("the crawls of the last process cannot be taken up")?;
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             stop.run_until_cancelled(telemetry::keep_up()).await;
@@ -235,6 +269,10 @@ impl Service for App {
             payer,
             in_flight,
         ))
+    }
+
+    fn crawls(&self) -> &Crawls {
+        &self.crawls
     }
 
     fn plugins(&self) -> serde_json::Value {

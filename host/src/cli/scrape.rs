@@ -76,7 +76,8 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     };
     let (outcome, _) = page::produce(&engine.rooms, &context, &plan).await;
     if args.json {
-        let mut entry = api::entry_json(&outcome);
+        let mut entry = Vec::new();
+        api::write_entry(&outcome, &mut entry);
         entry.push(b'\n');
         return Ok(super::print_bytes(&entry)?);
     }
