@@ -256,7 +256,12 @@ pub async fn transform(
 }
 
 /// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable.
-pub async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome) -> PageOutcome {
+pub async fn settle(
+    hold: Hold,
+    tariff: &Tariff,
+    usage: Usage,
+    outcome: PageOutcome,
+) -> PageOutcome {
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);
