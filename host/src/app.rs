@@ -220,6 +220,7 @@ impl App {
             served = serving.into_future() => served?,
             () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
         }
+        self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
         self.tasks.close();
         let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;

@@ -308,6 +308,15 @@ impl Crawls {
         Ok(())
     }
 
+    /// Waits until no crawl runs, at most this long: after the server was told to stop, before its ledger closes.
+    pub async fn finish(&self, time_max: Duration) {
+        let running: Vec<_> = lock(&self.jobs).values().map(Arc::clone).collect();
+        let all = futures_util::future::join_all(running.iter().map(|job| job.ended.cancelled()));
+        if tokio::time::timeout(time_max, all).await.is_err() {
+            tracing::warn!("crawls were still running when the time to drain was over");
+        }
+    }
+
     /// Entries of a crawl that are in the store: numbers from 1 in the order of finishing, those after `after`.
     ///
     /// # Errors
