@@ -94,10 +94,16 @@ async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
     assert!(n_met >= 5, "only {n_met} kills met a running crawl");
 
     let pages = delivered(&server, &id).await;
-    let wanted: BTreeSet<String> = (1..=PAGES).map(|n| site.url(&format!("/tree/{n}"))).collect();
+    let wanted: BTreeSet<String> = (1..=PAGES)
+        .map(|n| site.url(&format!("/tree/{n}")))
+        .collect();
     // The root links to `/tree/0`, which is not there.
     let missing = site.url("/tree/0");
-    let good: BTreeSet<String> = pages.keys().filter(|url| **url != missing).cloned().collect();
+    let good: BTreeSet<String> = pages
+        .keys()
+        .filter(|url| **url != missing)
+        .cloned()
+        .collect();
     assert_eq!(good, wanted);
     assert_eq!(pages[&missing], 404);
     assert_eq!(ended["pages"], PAGES + 1);
@@ -136,7 +142,9 @@ async fn a_crawl_that_needs_lost_secrets_parks_until_they_are_sent_again() {
     server.kill();
     for file in files_below(&server.world.data()) {
         let bytes = std::fs::read(&file).unwrap_or_default();
-        let found = bytes.windows(canary.len()).any(|part| part == canary.as_bytes());
+        let found = bytes
+            .windows(canary.len())
+            .any(|part| part == canary.as_bytes());
         assert!(!found, "the secret is in {}", file.display());
     }
     server.start_again();
@@ -145,13 +153,17 @@ async fn a_crawl_that_needs_lost_secrets_parks_until_they_are_sent_again() {
     assert_eq!(parked["stop_reason"], "credentials_lost");
 
     let secrets = json!({"headers": {"Authorization": format!("Bearer {canary}")}});
-    let resumed = server.post(&format!("/crawl/{id}/resume"), &[], &secrets).await;
+    let resumed = server
+        .post(&format!("/crawl/{id}/resume"), &[], &secrets)
+        .await;
     assert_eq!(resumed.status, 200, "{}", resumed.json());
     tokio::time::sleep(Duration::from_millis(500)).await;
     let seen = site.requests();
     let last = seen.last().unwrap();
     assert!(last.contains(canary), "{last}");
-    let again = server.post(&format!("/crawl/{id}/resume"), &[], &secrets).await;
+    let again = server
+        .post(&format!("/crawl/{id}/resume"), &[], &secrets)
+        .await;
     assert_eq!(again.status, 409);
 
     let sent = Instant::now();

@@ -269,13 +269,19 @@ pub(super) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    post::serve(&api, account, request, BODY_BYTES_MAX, |posted| async move {
-        let crawls = posted.service.crawls();
-        let stored = crawls.show(&posted.account.id, &id).await?.record.request;
-        let whole = super::wire::with_secrets(&stored, &posted.body)?;
-        let shown = crawls.resume(&posted.account.id, &id, &whole).await?;
-        posted.form.one(&CrawlStatus::of(shown))
-    })
+    post::serve(
+        &api,
+        account,
+        request,
+        BODY_BYTES_MAX,
+        |posted| async move {
+            let crawls = posted.service.crawls();
+            let stored = crawls.show(&posted.account.id, &id).await?.record.request;
+            let whole = super::wire::with_secrets(&stored, &posted.body)?;
+            let shown = crawls.resume(&posted.account.id, &id, &whole).await?;
+            posted.form.one(&CrawlStatus::of(shown))
+        },
+    )
     .await
 }
 
@@ -460,7 +466,9 @@ impl From<CrawlError> for ApiError {
             CrawlError::Unknown => Self::NoCrawl,
             CrawlError::Funds(error) => error.into(),
             CrawlError::TooMany => Self::SlowDown(60),
-            CrawlError::NotParked(_) => Self::Conflict("the crawl is not parked, there is nothing to resume"),
+            CrawlError::NotParked(_) => {
+                Self::Conflict("the crawl is not parked, there is nothing to resume")
+            }
             CrawlError::Plan(reason) => Self::Invalid(reason),
             CrawlError::Store(_) | CrawlError::Random => {
                 tracing::error!(error = %error, "a crawl could not be served");

@@ -71,7 +71,9 @@ impl ApiError {
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::Closed => "this endpoint is open to the server's own machine only".to_owned(),
             Self::NotFound => "there is no such endpoint, see /openapi.json".to_owned(),
-            Self::NoCrawl => "there is no crawl with this id, or it ended more than 7 days ago".to_owned(),
+            Self::NoCrawl => {
+                "there is no crawl with this id, or it ended more than 7 days ago".to_owned()
+            }
             Self::Method => {
                 "this endpoint does not take this method, see the header `Allow`".to_owned()
             }
@@ -136,7 +138,9 @@ impl From<RequestError> for ApiError {
 impl From<FundsError> for ApiError {
     fn from(error: FundsError) -> Self {
         match error {
-            FundsError::Empty | FundsError::AllHeld | FundsError::CeilingReached => Self::Funds(error.to_string()),
+            FundsError::Empty | FundsError::AllHeld | FundsError::CeilingReached => {
+                Self::Funds(error.to_string())
+            }
             FundsError::UnknownAccount => Self::Key,
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }

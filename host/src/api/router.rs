@@ -13,8 +13,8 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe, openapi,
-    plugins, scrape, transform,
+    Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe,
+    openapi, plugins, scrape, transform,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.

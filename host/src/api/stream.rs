@@ -66,9 +66,8 @@ fn pieces(form: Form, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
 /// The answer of entries that are written already, one piece each.
 pub(super) fn entries(form: Form, entries: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let (open, close) = form.brackets();
-    let bracket = |text: &'static [u8]| {
-        stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)))
-    };
+    let bracket =
+        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
     let pieces = entries.enumerate().map(move |(index, entry)| {
         let mut piece = Vec::with_capacity(entry.len() + 1);
         if form == Form::Json && index > 0 {

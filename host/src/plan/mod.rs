@@ -11,6 +11,8 @@ mod error;
 pub mod fetching;
 pub mod output;
 pub mod router;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
