@@ -140,6 +140,11 @@ impl Fetcher {
                 if hop.redirects == REDIRECTS_MAX {
                     return Err(FetchError::TooManyRedirects);
                 }
+                if let Some(gate) = &plan.gate
+                    && !gate.may_follow(url, &next).await
+                {
+                    return Err(FetchError::RedirectRefused(next));
+                }
                 hop = hop.follow(next);
                 continue;
             }

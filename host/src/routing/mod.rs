@@ -189,6 +189,7 @@ mod tests {
                     max_age: Duration::ZERO,
                     allow_stale: false,
                 },
+                gate: None,
             }),
             output: Arc::new(OutputPlan {
                 formats: vec![FormatChoice {
