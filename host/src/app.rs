@@ -25,12 +25,14 @@ use crate::config::Config;
 use crate::control::{self, Desk};
 use crate::egress::Egress;
 use crate::extract::Workers;
-use crate::fetch::{FetchConfig, Fetcher};
+use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::page::{Payer, Rooms};
 use crate::plan::ConfiguredPool;
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
+use crate::robots::Robots;
 use crate::routing::Routing;
+use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
 use crate::telemetry;
@@ -70,6 +72,10 @@ pub struct Engine {
     pub plugins: Arc<Plugins>,
     /// The rooms that serve a page.
     pub rooms: Arc<Rooms>,
+    /// What the robots.txt files say.
+    pub robots: Arc<Robots>,
+    /// What the sitemaps name.
+    pub sitemaps: Arc<Sitemaps>,
     egress: Arc<Egress>,
 }
 
@@ -92,10 +98,15 @@ impl Engine {
         let politeness = PolitenessConfig {
             in_flight_per_host: config.limits.connections_per_host,
         };
-        let routing = Routing::new(
-            Fetcher::new(Arc::clone(&egress), fetch),
-            Politeness::new(&politeness),
-        );
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch);
+        let politeness = Politeness::new(&politeness);
+        let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+        let robots = Arc::new(Robots::new(
+            Arc::clone(&get),
+            settings::robots_token(config)?,
+        ));
+        let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
+        let routing = Routing::new(fetcher, politeness, Arc::clone(&robots));
         let manifest =
             std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
         let cache_dir = std::path::absolute(cache)
@@ -116,6 +127,8 @@ impl Engine {
         Ok(Self {
             plugins,
             rooms,
+            robots,
+            sitemaps,
             egress,
         })
     }

@@ -115,7 +115,9 @@ impl Host {
 
     pub(super) fn pause_left(&self) -> Duration {
         let until = self.paused_until;
-        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+        until.map_or(Duration::ZERO, |until| {
+            until.saturating_duration_since(Instant::now())
+        })
     }
 
     /// Until when the host has to be remembered though nobody wants it. The number of refusals is remembered as long again

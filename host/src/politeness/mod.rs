@@ -163,7 +163,10 @@ impl Politeness {
     pub fn pause(&self, host: &str) -> Duration {
         let name = plain(host);
         let hosts = self.locked();
-        hosts.by_name.get(name.as_str()).map_or(Duration::ZERO, Host::pause_left)
+        hosts
+            .by_name
+            .get(name.as_str())
+            .map_or(Duration::ZERO, Host::pause_left)
     }
 
     /// Hosts that are remembered: someone holds or awaits a permit, or they are to be left alone for now.
@@ -178,7 +181,8 @@ impl Politeness {
             hosts.sweep();
         }
         let host = hosts.by_name.entry(Arc::clone(&name));
-        host.or_insert_with(|| Host::new(self.in_flight_per_host)).visits += 1;
+        host.or_insert_with(|| Host::new(self.in_flight_per_host))
+            .visits += 1;
         Visit {
             politeness: Arc::clone(self),
             name,
@@ -197,14 +201,16 @@ impl Hosts {
             return;
         }
         let now = Instant::now();
-        self.by_name.retain(|_, host| host.visits > 0 || host.rests_until() > now);
+        self.by_name
+            .retain(|_, host| host.visits > 0 || host.rests_until() > now);
         let resting = self.by_name.values().filter(|host| host.visits == 0);
         let mut ends: Vec<Instant> = resting.map(Host::rests_until).collect();
         if ends.len() >= RESTING_HOSTS_MAX {
             let middle = ends.len() / 2;
             let (_, kept_from, _) = ends.select_nth_unstable(middle);
             let kept_from = *kept_from;
-            self.by_name.retain(|_, host| host.visits > 0 || host.rests_until() > kept_from);
+            self.by_name
+                .retain(|_, host| host.visits > 0 || host.rests_until() > kept_from);
         }
         self.sweep_at = (self.by_name.len() * 2).max(SWEEP_FROM);
     }

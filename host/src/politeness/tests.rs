@@ -69,15 +69,26 @@ async fn a_delay_is_nobody_elses() {
     let politeness = politeness(64);
     let long = Duration::from_secs(60);
     let _one = politeness.permit_with("a.example", long).await;
-    assert!(timeout(SOON, politeness.permit_with("a.example", long)).await.is_err());
+    assert!(
+        timeout(SOON, politeness.permit_with("a.example", long))
+            .await
+            .is_err()
+    );
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_ok());
-    assert!(timeout(SOON, politeness.permit_with("b.example", long)).await.is_ok());
+    assert!(
+        timeout(SOON, politeness.permit_with("b.example", long))
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test]
 async fn a_host_in_pause_is_contacted_by_nobody() {
     let politeness = politeness(64);
-    assert_eq!(politeness.backoff("a.example", Some("1")), Duration::from_secs(1));
+    assert_eq!(
+        politeness.backoff("a.example", Some("1")),
+        Duration::from_secs(1)
+    );
     let before = Instant::now();
     assert!(timeout(SOON, politeness.permit("A.EXAMPLE")).await.is_err());
     assert!(timeout(SOON, politeness.permit("b.example")).await.is_ok());

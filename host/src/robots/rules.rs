@@ -90,9 +90,7 @@ impl Rules {
                 }
                 // Other lines stand where they like and end no list of names: RFC 9309 section 2.2.4.
                 Line::CrawlDelay(value) => {
-                    for (is_meant, group) in
-                        [(for_us, &mut ours), (for_everyone, &mut everyones)]
-                    {
+                    for (is_meant, group) in [(for_us, &mut ours), (for_everyone, &mut everyones)] {
                         if is_meant && group.crawl_delay.is_none() {
                             group.crawl_delay = crawl_delay(value);
                         }
@@ -136,7 +134,10 @@ impl Rules {
     /// Bytes that it takes in memory, about.
     pub fn bytes(&self) -> usize {
         let of_rule = |rule: &Rule| {
-            let parts = rule.parts.iter().map(|part| part.capacity() + size_of::<String>());
+            let parts = rule
+                .parts
+                .iter()
+                .map(|part| part.capacity() + size_of::<String>());
             size_of::<Rule>() + parts.sum::<usize>()
         };
         let of_sitemap = |address: &String| address.capacity() + size_of::<String>();
@@ -212,7 +213,10 @@ impl Rule {
 /// Without the byte order mark, or as much of one as is there.
 fn without_mark(text: &[u8]) -> &[u8] {
     let mark = b"\xef\xbb\xbf";
-    let len = text.iter().zip(mark).take_while(|(byte, expected)| byte == expected);
+    let len = text
+        .iter()
+        .zip(mark)
+        .take_while(|(byte, expected)| byte == expected);
     &text[len.count()..]
 }
 
@@ -238,7 +242,14 @@ fn line(text: &str) -> Option<Line<'_>> {
         Some(Line::UserAgent(value))
     } else if is_one_of(&["allow"]) {
         Some(Line::Rule(true, value))
-    } else if is_one_of(&["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"]) {
+    } else if is_one_of(&[
+        "disallow",
+        "dissallow",
+        "dissalow",
+        "disalow",
+        "diasllow",
+        "disallaw",
+    ]) {
         Some(Line::Rule(false, value))
     } else if is_one_of(&["sitemap", "site-map"]) {
         Some(Line::Sitemap(value)).filter(|_| !value.is_empty())
@@ -261,9 +272,8 @@ fn is_everyone(name: &str) -> bool {
 
 /// The product token at the start of a name: `Trawl` in `Trawl/1.0`. RFC 9309 section 2.2.1.
 fn product_token(name: &str) -> &str {
-    let is_part = |character: char| {
-        character.is_ascii_alphabetic() || character == '-' || character == '_'
-    };
+    let is_part =
+        |character: char| character.is_ascii_alphabetic() || character == '-' || character == '_';
     let end = name.find(|character| !is_part(character));
     &name[..end.unwrap_or(name.len())]
 }
@@ -273,7 +283,9 @@ fn crawl_delay(value: &str) -> Option<Duration> {
     if !seconds.is_finite() || seconds < 0.0 {
         return None;
     }
-    Some(Duration::from_secs_f64(seconds.min(CRAWL_DELAY_MAX.as_secs_f64())))
+    Some(Duration::from_secs_f64(
+        seconds.min(CRAWL_DELAY_MAX.as_secs_f64()),
+    ))
 }
 
 /// What is brought into normal form.
