@@ -70,7 +70,7 @@ fn index(files: &[&str]) -> String {
 
 /// Everything that is read from these starts.
 async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
-    let (sender, mut batches) = mpsc::channel(2);
+    let (sender, mut batches) = mpsc::channel::<Vec<String>>(2);
     let sitemaps = sitemaps(web);
     let starts = starts.iter().map(|start| url(start)).collect();
     let take = async {
@@ -238,7 +238,7 @@ async fn a_reading_that_nobody_takes_ends() {
         ("http://a.example/1.txt", text),
         ("http://a.example/2.txt", String::new()),
     ]);
-    let (sender, mut batches) = mpsc::channel(1);
+    let (sender, mut batches) = mpsc::channel::<Vec<String>>(1);
     let sitemaps = sitemaps(&web);
     let starts = vec![url("http://a.example/1.txt"), url("http://a.example/2.txt")];
     let take_one = async move { batches.recv().await.map(|batch| batch.len()) };
