@@ -26,7 +26,7 @@ use crate::control::{self, Desk};
 use crate::crawl::{Crawls, CrawlsParts};
 use crate::egress::Egress;
 use crate::extract::Workers;
-use crate::fetch::{FetchConfig, Fetcher};
+use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::page::{Payer, Rooms};
 use crate::plan::ConfiguredPool;
 use crate::plugins::{Plugins, PluginsConfig};
@@ -74,10 +74,10 @@ pub struct Engine {
     pub plugins: Arc<Plugins>,
     /// The rooms that serve a page.
     pub rooms: Arc<Rooms>,
-    /// Who obeys robots.txt.
+    /// What the robots.txt files say.
     pub robots: Arc<Robots>,
-    /// Who reads sitemaps.
-    pub sitemaps: Sitemaps,
+    /// What the sitemaps name.
+    pub sitemaps: Arc<Sitemaps>,
     egress: Arc<Egress>,
 }
 
@@ -100,10 +100,15 @@ impl Engine {
         let politeness = PolitenessConfig {
             in_flight_per_host: config.limits.connections_per_host,
         };
-        let routing = Routing::new(
-            Fetcher::new(Arc::clone(&egress), fetch),
-            Politeness::new(&politeness),
-        );
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch);
+        let politeness = Politeness::new(&politeness);
+        let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+        let robots = Arc::new(Robots::new(
+            Arc::clone(&get),
+            settings::robots_token(config)?,
+        ));
+        let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
+        let routing = Routing::new(fetcher, politeness, Arc::clone(&robots));
         let manifest =
             std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
         let cache_dir = std::path::absolute(cache)
@@ -124,6 +129,8 @@ impl Engine {
         Ok(Self {
             plugins,
             rooms,
+            robots,
+            sitemaps,
             egress,
         })
     }

@@ -26,6 +26,9 @@ pub struct EgressSettings {
     pub allow_private: Vec<IpNet>,
     /// The `User-Agent` sent when the caller names none.
     pub user_agent: Option<String>,
+    /// The product token by which robots.txt knows this server: letters, `-` and `_`. `Trawl` by default; a group of a
+    /// robots.txt is chosen by it, whatever `User-Agent` is sent.
+    pub robots_token: Option<String>,
     /// Upstream proxies by pool: `[[egress.proxy]]`.
     pub proxy: Vec<ProxySettings>,
 }

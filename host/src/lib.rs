@@ -13,6 +13,8 @@ pub mod politeness;
 pub mod egress;
 
 pub mod fetch;
+pub mod robots;
+pub mod sitemap;
 
 pub mod document;
 pub mod plugins;

@@ -13,7 +13,8 @@ use crate::fetch::CookieJar;
 use crate::model::{Content, Nanodollars, Piece};
 use crate::page::{self, RunContext};
 use crate::plan::{
-    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Pool, RouterPlan,
+    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
+    RouterPlan,
 };
 
 /// How long an answer is used again: watchers ask often, and a page costs work.
@@ -84,6 +85,7 @@ fn sample_plan() -> PagePlan {
                 max_age: Duration::ZERO,
                 allow_stale: false,
             },
+            pace: Pace::default(),
             gate: None,
         }),
         output: Arc::new(OutputPlan {

@@ -10,6 +10,7 @@ use crate::config::{Config, ProxySettings};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::model::Nanodollars;
 use crate::plan::{ConfiguredPool, Pool};
+use crate::robots;
 
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     let mut pools: BTreeMap<String, PoolConfig> = BTreeMap::new();
@@ -62,6 +63,18 @@ pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
     Ok(pools
         .map(|(pool, countries)| ConfiguredPool { pool, countries })
         .collect())
+}
+
+/// RFC 9309 section 2.2.1 has no other characters in a product token; one with others would match no group at all.
+pub(super) fn robots_token(config: &Config) -> anyhow::Result<String> {
+    let token = config.egress.robots_token.as_deref();
+    let token = token.unwrap_or(robots::TOKEN_DEFAULT);
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-' || byte == b'_';
+    anyhow::ensure!(
+        !token.is_empty() && token.bytes().all(is_part),
+        "egress.robots_token is `{token}`; write letters, `-` and `_` only, such as \"Trawl\""
+    );
+    Ok(token.to_owned())
 }
 
 fn country(proxy: &ProxySettings) -> Option<String> {

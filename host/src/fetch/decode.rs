@@ -129,13 +129,21 @@ impl Decoder {
     ///
     /// # Errors
     /// [`CodingError::Truncated`], and what [`Decoder::push`] says.
-    pub(super) fn finish(mut self) -> Result<Vec<u8>, CodingError> {
+    pub(super) fn finish(self) -> Result<Vec<u8>, CodingError> {
+        let (body, ended) = self.end();
+        ended.map(|()| body)
+    }
+
+    /// As much of the body as could be decoded, up to its cap, and whether that is all of it.
+    pub(super) fn end(mut self) -> (Vec<u8>, Result<(), CodingError>) {
         let mut codings = self.codings.as_mut_slice();
+        let mut ended = Ok(());
         while let [first, rest @ ..] = codings {
-            first.finish(&mut |decoded| feed(rest, decoded, &mut self.body))?;
+            let finished = first.finish(&mut |decoded| feed(rest, decoded, &mut self.body));
+            ended = ended.and(finished);
             codings = rest;
         }
-        Ok(self.body.bytes)
+        (self.body.bytes, ended)
     }
 }
 
@@ -149,11 +157,13 @@ fn feed(codings: &mut [Coding], input: &[u8], body: &mut Body) -> Result<(), Cod
 
 impl Body {
     fn extend(&mut self, bytes: &[u8]) -> Result<(), CodingError> {
-        if self.bytes.len() + bytes.len() > self.bytes_max {
-            return Err(CodingError::TooLarge(self.bytes_max));
+        let room = self.bytes_max - self.bytes.len();
+        self.bytes
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        match bytes.len() > room {
+            true => Err(CodingError::TooLarge(self.bytes_max)),
+            false => Ok(()),
         }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
     }
 }
 

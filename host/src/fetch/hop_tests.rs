@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::plan::{CachePlan, Pool};
+use crate::plan::{CachePlan, Pace, Pool};
 
 fn plan() -> FetchPlan {
     FetchPlan {
@@ -24,6 +24,7 @@ fn plan() -> FetchPlan {
             max_age: Duration::ZERO,
             allow_stale: false,
         },
+        pace: Pace::default(),
         gate: None,
     }
 }

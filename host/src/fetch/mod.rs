@@ -4,7 +4,10 @@
 mod cookies;
 mod decode;
 mod error;
+mod get;
 mod hop;
+#[cfg(test)]
+pub(crate) mod loopback;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +21,7 @@ use url::Url;
 pub use cookies::CookieJar;
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
+pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, Got, PoliteGet, TURN_TIME_MAX};
 
 use crate::egress::{Egress, PoolUse, Reply};
 use crate::model::{FetchedPage, Nanodollars};

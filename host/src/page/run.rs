@@ -109,6 +109,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         told,
         decode_time,
         pool_price,
+        waited,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
         Err(failure) => {
@@ -118,7 +119,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
             );
         }
     };
-    let (outputs, mut usage) = extract(rooms, run, plan, &page, started).await;
+    let (outputs, mut usage) = extract(rooms, run, plan, &page, started + waited).await;
     usage.compute += decode_time;
     usage.pool_price = pool_price;
     let outcome = compose(&plan.output, page, outputs, told);
@@ -138,7 +139,7 @@ async fn serve(
     url: &Url,
     started: Instant,
 ) -> Result<Served, PageFailure> {
-    let deadline = started + plan.fetch.timeout;
+    let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
     let served = rooms.routing.serve(plan, url, &run.jar);
     tokio::time::timeout_at(deadline.into(), served)
         .await

@@ -90,10 +90,22 @@ pub struct FetchPlan {
     pub pool: Pool,
     /// Whether robots.txt decides.
     pub respect_robots: bool,
+    /// When it is this page's turn at its host.
+    pub pace: Pace,
     /// `cache`: whether a stored page may serve, and how old it may be.
     pub cache: CachePlan,
     /// Asked before a redirect is followed; `None` follows every one that egress lets out.
     pub gate: Option<Arc<dyn RedirectGate>>,
+}
+
+/// How a page waits for its turn at its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// Least time between two requests of those who ask for one; more than zero makes them serial. Zero is no delay.
+    pub delay: Duration,
+    /// How long the page may wait for its turn without losing time of its own. Zero, as for a page that somebody waits for:
+    /// waiting is part of `timeout`.
+    pub patience: Duration,
 }
 
 /// Says where a page may be redirected to: a crawl fetches nothing twice and nothing that is out of its scope.

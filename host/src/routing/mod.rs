@@ -2,17 +2,23 @@
 //!
 //! A mode of a request (`smart`, `http`, `browser`) is a list of routes, never a copy of the loop.
 
+mod own_http;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
+use crate::fetch::{CookieJar, Fetched, Fetcher};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure};
 use crate::plan::{Engine, PagePlan};
 use crate::politeness::Politeness;
+use crate::robots::Robots;
+use own_http::OwnHttp;
+
+pub use own_http::RETRIES_MAX;
 
 /// One way to get a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +40,14 @@ pub struct Served {
     pub decode_time: Duration,
     /// What a gigabyte (10^9 bytes) through the pool that carried the page costs, on top of the ordinary price.
     pub pool_price: Nanodollars,
+    /// How long the page waited for its turn without losing time of its own, at most the `patience` of its plan.
+    pub waited: Duration,
 }
 
 /// What the routes run on.
 pub struct Routing {
     fetcher: Fetcher,
-    politeness: Arc<Politeness>,
+    own_http: OwnHttp,
 }
 
 /// Routes of a request mode, in the order they are tried. Spec: Request parameters, `request`.
@@ -55,11 +63,11 @@ fn routes(engine: Engine) -> &'static [Route] {
 const NO_BROWSER: &str = "no browser is installed, so the page is the plain HTTP result";
 
 impl Routing {
-    /// Routing over this fetcher, at this pace.
-    pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
+    /// Routing over this fetcher, at this pace, where robots.txt allows it for those who ask.
+    pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>, robots: Arc<Robots>) -> Self {
         Self {
+            own_http: OwnHttp::new(fetcher.clone(), politeness, robots),
             fetcher,
-            politeness,
         }
     }
 
@@ -76,28 +84,27 @@ impl Routing {
         let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
         for route in routes(plan.engine) {
             let page = match route {
-                Route::Http => self
-                    .http(plan, url, jar)
-                    .await
-                    .map_err(|error| error.failure()),
+                Route::Http => self.own_http.fetch(&plan.fetch, url, jar).await,
                 Route::Browser => Err(PageFailure::new(
                     status::BROWSER_FAILED,
                     "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
                 )),
             };
             match page {
-                Ok(Fetched {
-                    page,
-                    decode_time,
-                    pool,
-                    ..
-                }) => {
+                Ok((fetched, waited)) => {
+                    let Fetched {
+                        page,
+                        decode_time,
+                        pool,
+                        ..
+                    } = fetched;
                     let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
                     return Ok(Served {
                         page,
                         told: told(plan.engine),
                         decode_time,
                         pool_price,
+                        waited,
                     });
                 }
                 Err(failure) => last = failure,
@@ -109,19 +116,6 @@ impl Routing {
     /// The most that a gigabyte of this page can cost on top of the ordinary price, whichever route serves it.
     pub fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
         self.fetcher.pool_price(&plan.fetch)
-    }
-
-    async fn http(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        jar: &CookieJar,
-    ) -> Result<Fetched, FetchError> {
-        let permit = self
-            .politeness
-            .permit(url.host_str().unwrap_or_default())
-            .await;
-        self.fetcher.fetch(&permit, url, &plan.fetch, jar).await
     }
 }
 
@@ -145,9 +139,11 @@ mod tests {
     use super::*;
     use crate::billing::{Tariff, price};
     use crate::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
-    use crate::fetch::FetchConfig;
+    use crate::fetch::{FetchConfig, PoliteGet};
     use crate::model::Usage;
-    use crate::plan::{CachePlan, FetchPlan, Format, FormatChoice, OutputPlan, Pool, RouterPlan};
+    use crate::plan::{
+        CachePlan, FetchPlan, Format, FormatChoice, OutputPlan, Pace, Pool, RouterPlan,
+    };
     use crate::politeness::PolitenessConfig;
 
     const BODY: &str = "a page of 20 bytes..";
@@ -189,6 +185,7 @@ mod tests {
                     max_age: Duration::ZERO,
                     allow_stale: false,
                 },
+                pace: Pace::default(),
                 gate: None,
             }),
             output: Arc::new(OutputPlan {
@@ -236,7 +233,10 @@ mod tests {
         let politeness = PolitenessConfig {
             in_flight_per_host: 4,
         };
-        let routing = Routing::new(fetcher, Politeness::new(&politeness));
+        let politeness = Politeness::new(&politeness);
+        let get = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+        let robots = Arc::new(Robots::new(get, "Trawl"));
+        let routing = Routing::new(fetcher, politeness, robots);
         let url = Url::parse("http://site.example/").expect("an address");
 
         let plan_through = plan(Pool::Residential, &url);

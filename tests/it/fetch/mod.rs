@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use trawl::egress::{AllowList, Egress, EgressConfig};
 use trawl::fetch::{CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
-use trawl::plan::{CachePlan, FetchPlan, Pool};
+use trawl::plan::{CachePlan, FetchPlan, Pace, Pool};
 use trawl::politeness::{Politeness, PolitenessConfig};
 use url::Url;
 
@@ -27,6 +27,7 @@ pub(crate) fn plan() -> FetchPlan {
             max_age: Duration::ZERO,
             allow_stale: false,
         },
+        pace: Pace::default(),
         gate: None,
     }
 }

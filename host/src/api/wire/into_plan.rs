@@ -12,8 +12,8 @@ use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
     CachePlan, Catalog, Chunking, ConfiguredPool, FetchPlan, Format, FormatChoice, OutputPlan,
-    PAGES_MAX, PagePlan, PlanError, ScrapePlan, address, chunking, credentials, fetching, output,
-    router,
+    PAGES_MAX, Pace, PagePlan, PlanError, ScrapePlan, address, chunking, credentials, fetching,
+    output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -165,6 +165,7 @@ fn fetch_plan(
         pool,
         respect_robots: request.respect_robots.unwrap_or(false),
         cache: cache(request.cache.take()),
+        pace: Pace::default(),
         gate: None,
     })
 }

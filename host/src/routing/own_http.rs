@@ -1,0 +1,261 @@
+//! Plain HTTP through our own stack: where robots.txt allows it, at the host's pace, and again when the host says "too many".
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
+
+use crate::egress::{EgressError, Trouble};
+use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
+use crate::model::PageFailure;
+use crate::model::failure::status;
+use crate::plan::{FetchPlan, RedirectGate};
+use crate::politeness::Politeness;
+use crate::robots::Robots;
+
+/// How often a page is tried again after a 429 or 503. A host that is still not ready after two pauses of its own choice is
+/// better asked another day.
+pub const RETRIES_MAX: usize = 2;
+/// How often a page is tried again after its connection was refused or reset: a server that restarts does both.
+const RECONNECTS_MAX: usize = 1;
+/// Pause before that.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
+/// Time kept back to hand over the last answer when another try takes too long.
+const HAND_OVER_TIME: Duration = Duration::from_millis(20);
+
+/// The route.
+pub(super) struct OwnHttp {
+    fetcher: Fetcher,
+    politeness: Arc<Politeness>,
+    robots: Arc<Robots>,
+}
+
+/// The time of one page: its own, and what it may wait besides.
+struct Time {
+    begun: Instant,
+    own: Duration,
+    patience: Duration,
+    waited: Duration,
+}
+
+/// Lets a page be redirected to where robots.txt allows it, and whoever else has a say.
+struct RobotsGate {
+    robots: Arc<Robots>,
+    gate: Option<Arc<dyn RedirectGate>>,
+}
+
+impl OwnHttp {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, robots: Arc<Robots>) -> Self {
+        Self {
+            fetcher,
+            politeness,
+            robots,
+        }
+    }
+
+    /// Fetches a page. Returns also how long it waited without losing time of its own.
+    ///
+    /// # Errors
+    /// Why there is no page. Answers of the site are pages, the last "too many" too.
+    pub(super) async fn fetch(
+        &self,
+        plan: &FetchPlan,
+        url: &Url,
+        jar: &CookieJar,
+    ) -> Result<(Fetched, Duration), PageFailure> {
+        let mut time = Time::of(plan);
+        let mut delay = plan.pace.delay;
+        if !plan.respect_robots {
+            return self.attempt(plan, url, jar, delay, &mut time).await;
+        }
+        let verdict = self.robots.verdict(url).await;
+        time.wait_since(time.begun);
+        if let Some(refusal) = verdict.refusal(url) {
+            return Err(refusal);
+        }
+        delay = delay.max(verdict.crawl_delay.unwrap_or_default());
+        let gate = RobotsGate {
+            robots: Arc::clone(&self.robots),
+            gate: plan.gate.clone(),
+        };
+        let plan = FetchPlan {
+            gate: Some(Arc::new(gate)),
+            ..plan.clone()
+        };
+        self.attempt(&plan, url, jar, delay, &mut time).await
+    }
+
+    /// Tries until there is an answer that stands, or no time for another try.
+    async fn attempt(
+        &self,
+        plan: &FetchPlan,
+        url: &Url,
+        jar: &CookieJar,
+        delay: Duration,
+        time: &mut Time,
+    ) -> Result<(Fetched, Duration), PageFailure> {
+        let host = url.host_str().unwrap_or_default();
+        let (mut retries, mut reconnects) = (0, 0);
+        let mut last: Option<Fetched> = None;
+        loop {
+            let tried = self.once(plan, url, jar, delay, time, last.is_some()).await;
+            match (tried, last.take()) {
+                (Ok(fetched), _) if is_refusal(&fetched) => {
+                    let answered = fetched
+                        .page
+                        .final_url
+                        .host_str()
+                        .unwrap_or_default()
+                        .to_owned();
+                    let pause = self.politeness.backoff(&answered, retry_after(&fetched));
+                    if retries == RETRIES_MAX || pause >= time.left_for_waiting() {
+                        return Ok((fetched, time.waited));
+                    }
+                    retries += 1;
+                    last = Some(fetched);
+                    if answered != host {
+                        // Our turn is at the host that redirects; the one that refused is another.
+                        let since = Instant::now();
+                        sleep(pause).await;
+                        time.wait_since(since);
+                    }
+                }
+                (Ok(fetched), _) => {
+                    self.politeness.succeeded(host);
+                    if let Some(answered) = fetched.page.final_url.host_str() {
+                        self.politeness.succeeded(answered);
+                    }
+                    return Ok((fetched, time.waited));
+                }
+                // A try that failed does not take away the answer before it.
+                (Err(_), Some(before)) => return Ok((before, time.waited)),
+                (Err(Failed::Fetch(error)), None)
+                    if reconnects < RECONNECTS_MAX && was_turned_away(&error) =>
+                {
+                    reconnects += 1;
+                    sleep(RECONNECT_PAUSE).await;
+                }
+                (Err(failed), None) => return Err(failed.into_failure(plan)),
+            }
+        }
+    }
+
+    /// Waits for the page's turn and fetches it.
+    async fn once(
+        &self,
+        plan: &FetchPlan,
+        url: &Url,
+        jar: &CookieJar,
+        delay: Duration,
+        time: &mut Time,
+        has_answer: bool,
+    ) -> Result<Fetched, Failed> {
+        let host = url.host_str().unwrap_or_default();
+        let pause = self.politeness.pause(host);
+        if pause >= time.left_for_waiting() {
+            return Err(Failed::Paused(pause));
+        }
+        let since = Instant::now();
+        let turn = self.politeness.permit_with(host, delay);
+        let turn = timeout(time.left_for_waiting(), turn).await;
+        time.wait_since(since);
+        let permit = turn.map_err(|_| Failed::TimedOut)?;
+        let left = match has_answer {
+            true => time.left().saturating_sub(HAND_OVER_TIME),
+            false => time.left(),
+        };
+        let fetched = timeout(left, self.fetcher.fetch(&permit, url, plan, jar)).await;
+        fetched
+            .map_err(|_| Failed::TimedOut)?
+            .map_err(Failed::Fetch)
+    }
+}
+
+/// Why a try gave no answer.
+enum Failed {
+    Fetch(FetchError),
+    /// The host wants to be left alone for longer than the page can wait.
+    Paused(Duration),
+    TimedOut,
+}
+
+impl Failed {
+    fn into_failure(self, plan: &FetchPlan) -> PageFailure {
+        match self {
+            Self::Fetch(error) => error.failure(),
+            Self::Paused(pause) => {
+                let seconds = pause.as_secs_f64().ceil();
+                let message = format!(
+                    "the site asked not to be contacted for another {seconds} s, longer than this page may take"
+                );
+                PageFailure::new(status::TIMED_OUT, message)
+            }
+            Self::TimedOut => {
+                let seconds = plan.timeout.as_secs();
+                PageFailure::new(status::TIMED_OUT, format!("timed out after {seconds} s"))
+            }
+        }
+    }
+}
+
+impl Time {
+    fn of(plan: &FetchPlan) -> Self {
+        Self {
+            begun: Instant::now(),
+            own: plan.timeout,
+            patience: plan.pace.patience,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Notes a wait. What goes beyond the patience is the page's own time.
+    fn wait_since(&mut self, since: Instant) {
+        self.waited = (self.waited + since.elapsed()).min(self.patience);
+    }
+
+    /// What is left of the page's own time.
+    fn left(&self) -> Duration {
+        (self.own + self.waited).saturating_sub(self.begun.elapsed())
+    }
+
+    fn left_for_waiting(&self) -> Duration {
+        self.left() + (self.patience - self.waited)
+    }
+}
+
+impl RedirectGate for RobotsGate {
+    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            if let Some(gate) = &self.gate
+                && !gate.may_follow(page, to).await
+            {
+                return false;
+            }
+            self.robots.verdict(to).await.is_allowed
+        })
+    }
+}
+
+/// Whether the host said "too many" or "not now".
+fn is_refusal(fetched: &Fetched) -> bool {
+    matches!(fetched.page.status, 429 | 503)
+}
+
+fn retry_after(fetched: &Fetched) -> Option<&str> {
+    let mut headers = fetched.page.headers.iter();
+    let header = headers.find(|(name, _)| name == "retry-after");
+    header.map(|(_, value)| value.as_str())
+}
+
+fn was_turned_away(error: &FetchError) -> bool {
+    let FetchError::Egress(EgressError::Broken { trouble, .. }) = error else {
+        return false;
+    };
+    matches!(trouble, Trouble::Refused | Trouble::Reset)
+}
+
+#[cfg(test)]
+#[path = "own_http_tests.rs"]
+mod tests;
