@@ -20,6 +20,7 @@ use run::AppRun;
 
 use crate::api::{self, Health, Run, Service};
 use crate::billing::{Account, Billing, Prices, Tariff};
+use crate::cache::{self, CacheConfig, PageCache};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Desk};
@@ -58,6 +59,7 @@ pub struct App {
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
     tasks: TaskTracker,
+    pages: Option<Arc<PageCache>>,
     stop: CancellationToken,
     health: Mutex<Option<(Instant, Health)>>,
     started: Instant,
@@ -74,11 +76,16 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Builds the rooms that serve pages. Compiled plugins are kept in `cache`.
+    /// Builds the rooms that serve pages. Compiled plugins are kept in `compiled`, fetched pages in `pages`.
     ///
     /// # Errors
     /// A setting that makes no sense, or a plugin that does not load.
-    pub async fn build(config: &Config, manifest: &Path, cache: PathBuf) -> anyhow::Result<Self> {
+    pub async fn build(
+        config: &Config,
+        manifest: &Path,
+        compiled: PathBuf,
+        pages: Option<Arc<PageCache>>,
+    ) -> anyhow::Result<Self> {
         let egress =
             Egress::new(settings::egress(config)?).context("the way out cannot be set up")?;
         let fetch = FetchConfig {
@@ -95,10 +102,11 @@ impl Engine {
         let routing = Routing::new(
             Fetcher::new(Arc::clone(&egress), fetch),
             Politeness::new(&politeness),
-        );
+        )
+        .with_cache(pages);
         let manifest =
             std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
-        let cache_dir = std::path::absolute(cache)
+        let cache_dir = std::path::absolute(compiled)
             .context("the folder for compiled plugins has no absolute path")?;
         let load = move || {
             Plugins::start(PluginsConfig {
@@ -131,7 +139,9 @@ impl App {
         let prices = settings::prices(&config)?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
-        let engine = Engine::build(&config, &places.plugins, places.data.join("compiled")).await?;
+        let pages = pages(&config, &places.data).await?;
+        let compiled = places.data.join("compiled");
+        let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
         Ok(Arc::new(Self {
             pools: settings::pools(&config)?,
@@ -143,6 +153,7 @@ impl App {
             billing,
             store,
             tasks,
+            pages,
             stop: CancellationToken::new(),
             health: Mutex::default(),
             started: Instant::now(),
@@ -189,6 +200,9 @@ impl App {
         self.billing.close().await;
         self.tasks.close();
         let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
+        if let Some(pages) = &self.pages {
+            let _late = tokio::time::timeout(DRAIN_MAX, pages.flush()).await;
+        }
         self.store.close().await;
         Ok(())
     }
@@ -244,6 +258,22 @@ impl Service for App {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(self.checked_health())
     }
+}
+
+/// Opens the page cache unless it is turned off. One that cannot be opened is no reason not to serve.
+async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCache>>> {
+    if config.cache.size_mib == 0 {
+        return Ok(None);
+    }
+    let config = CacheConfig {
+        folder: cache::folder(data),
+        bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
+        clock: Clock::wall(),
+    };
+    let opened = tokio::task::spawn_blocking(move || PageCache::open(config)).await?;
+    Ok(opened
+        .inspect_err(|error| tracing::warn!(error = %error, "the page cache cannot be opened; pages are not kept"))
+        .ok())
 }
 
 fn status(plugins: &Plugins) -> serde_json::Value {

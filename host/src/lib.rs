@@ -14,6 +14,7 @@ pub mod egress;
 
 pub mod fetch;
 
+pub mod cache;
 pub mod document;
 pub mod plugins;
 pub mod store;

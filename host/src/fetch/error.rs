@@ -50,6 +50,21 @@ impl FetchError {
         }
     }
 
+    /// Whether the site or the network between failed: not the caller, not a rule of ours.
+    pub fn is_failure_of_site(&self) -> bool {
+        match self {
+            Self::Egress(
+                EgressError::Broken { .. }
+                | EgressError::ResolveTimedOut(_)
+                | EgressError::NotResolved(_),
+            ) => true,
+            Self::TimedOut(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::Egress(_) | Self::BadRedirect(_) | Self::TooLarge(_) | Self::Unsendable(_) => {
+                false
+            }
+        }
+    }
+
     fn status(&self) -> u16 {
         match self {
             Self::Egress(error) => egress_status(error),

@@ -50,6 +50,18 @@ impl Hop {
         }
     }
 
+    /// Whether this request is for an address, which has no fragment.
+    pub(super) fn is_at(&self, address: &Url) -> bool {
+        match self.url.fragment() {
+            None => self.url == *address,
+            Some(_) => {
+                let mut url = self.url.clone();
+                url.set_fragment(None);
+                url == *address
+            }
+        }
+    }
+
     /// Headers of the request. What the caller set takes the place of our own.
     ///
     /// # Errors

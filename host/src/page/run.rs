@@ -108,6 +108,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         told,
         decode_time,
         pool_price,
+        is_kept,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
         Err(failure) => {
@@ -119,6 +120,10 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
     };
     let (outputs, mut usage) = extract(rooms, run, plan, &page, started).await;
     usage.compute += decode_time;
+    if is_kept {
+        // Decisions: Money, a page of the cache was paid for when it came.
+        usage.content_bytes = 0;
+    }
     usage.pool_price = pool_price;
     let outcome = compose(&plan.output, page, outputs, told);
     (

@@ -2,13 +2,16 @@
 //!
 //! A mode of a request (`smart`, `http`, `browser`) is a list of routes, never a copy of the loop.
 
+mod cached;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
+use crate::cache::PageCache;
+use crate::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure};
 use crate::plan::{Engine, PagePlan};
@@ -28,18 +31,21 @@ pub enum Route {
 pub struct Served {
     /// The page.
     pub page: FetchedPage,
-    /// What is told of the way in `metadata`, without being asked: `render_reason`.
+    /// What is told of the way in `metadata`, without being asked: `render_reason`, `cache`.
     pub told: Map<String, Value>,
     /// CPU time of undoing content codings.
     pub decode_time: Duration,
     /// What a gigabyte (10^9 bytes) through the pool that carried the page costs, on top of the ordinary price.
     pub pool_price: Nanodollars,
+    /// Whether a page that was kept served, so that no content was transferred.
+    pub is_kept: bool,
 }
 
 /// What the routes run on.
 pub struct Routing {
     fetcher: Fetcher,
     politeness: Arc<Politeness>,
+    cache: Option<Arc<PageCache>>,
 }
 
 /// Routes of a request mode, in the order they are tried. Spec: Request parameters, `request`.
@@ -60,7 +66,14 @@ impl Routing {
         Self {
             fetcher,
             politeness,
+            cache: None,
         }
+    }
+
+    /// The same, with a page cache before its routes.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<PageCache>>) -> Self {
+        Self { cache, ..self }
     }
 
     /// Gets a page by the first route that serves it.
@@ -77,7 +90,7 @@ impl Routing {
         for route in routes(plan.engine) {
             let page = match route {
                 Route::Http => self
-                    .http(plan, url, jar)
+                    .kept_or_http(plan, url, jar)
                     .await
                     .map_err(|error| error.failure()),
                 Route::Browser => Err(PageFailure::new(
@@ -86,18 +99,25 @@ impl Routing {
                 )),
             };
             match page {
-                Ok(Fetched {
-                    page,
-                    decode_time,
-                    pool,
-                    ..
-                }) => {
+                Ok((
+                    Fetched {
+                        page,
+                        decode_time,
+                        pool,
+                        ..
+                    },
+                    kept,
+                )) => {
                     let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
+                    let mut told = told(plan.engine);
+                    let is_kept = kept.is_some();
+                    told.extend(kept.map(|kept| ("cache".to_owned(), kept)));
                     return Ok(Served {
                         page,
-                        told: told(plan.engine),
+                        told,
                         decode_time,
                         pool_price,
+                        is_kept,
                     });
                 }
                 Err(failure) => last = failure,
@@ -116,12 +136,15 @@ impl Routing {
         plan: &PagePlan,
         url: &Url,
         jar: &CookieJar,
+        condition: Option<Condition<'_>>,
     ) -> Result<Fetched, FetchError> {
         let permit = self
             .politeness
             .permit(url.host_str().unwrap_or_default())
             .await;
-        self.fetcher.fetch(&permit, url, &plan.fetch, jar).await
+        self.fetcher
+            .fetch_if(&permit, url, &plan.fetch, jar, condition)
+            .await
     }
 }
 
