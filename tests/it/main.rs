@@ -4,6 +4,7 @@
     reason = "a test says what it expects and stops where it is not so"
 )]
 
+mod cache;
 mod egress;
 mod fetch;
 mod limits;

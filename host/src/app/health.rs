@@ -84,6 +84,7 @@ fn sample_plan() -> PagePlan {
                 max_age: Duration::ZERO,
                 allow_stale: false,
             },
+            gate: None,
         }),
         output: Arc::new(OutputPlan {
             formats: vec![FormatChoice {

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-pub use policy::{Ask, StoredPage, are_permanent, is_storable, key};
+pub use policy::{Ask, StoredPage, is_permanent, is_storable, key};
 
 use crate::clock::{Clock, Timestamp};
 use index::{Index, Slot};

@@ -41,8 +41,8 @@ pub struct StoredPage {
 /// What is kept of a page beside its body. Times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// Address after redirects; `None` when there was none.
-    final_url: Option<String>,
+    /// Addresses that redirects led to, the last being the page's own.
+    redirects: Vec<String>,
     pub(super) headers: Vec<(String, String)>,
     /// Headers of the request that the answer says it depends on.
     varied: Vec<(String, String)>,
@@ -96,27 +96,34 @@ pub fn is_storable(page: &FetchedPage, request: &HeaderMap, now: Timestamp) -> b
             .all(|(_, value)| value.split(',').all(|part| part.trim() != "*"))
 }
 
-/// Whether redirects may be kept: each is permanent and kept by the rules for pages. RFC 9110 sections 15.4.2 and 15.4.9.
-pub fn are_permanent(redirects: &[(StatusCode, HeaderMap)], now: Timestamp) -> bool {
-    redirects.iter().all(|(status, headers)| {
-        let is_permanent = matches!(
-            *status,
-            StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT
-        );
-        let pairs: Vec<_> = headers.iter().map(pair).collect();
-        is_permanent
-            && !headers.contains_key(SET_COOKIE)
-            && policy(&HeaderMap::new(), &pairs, *status, now).is_storable()
-    })
+/// Whether a redirect may be kept: it is permanent and follows the rules for pages. RFC 9110 sections 15.4.2 and 15.4.9.
+pub fn is_permanent(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> bool {
+    let is_permanent = matches!(
+        status,
+        StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT
+    );
+    let pairs: Vec<_> = headers.iter().map(pair).collect();
+    is_permanent
+        && !headers.contains_key(SET_COOKIE)
+        && policy(&HeaderMap::new(), &pairs, status, now).is_storable()
 }
 
 impl StoredPage {
-    /// What is kept of a page that was just fetched with these request headers.
-    pub fn new(page: &FetchedPage, request: &HeaderMap, now: Timestamp) -> Self {
-        let is_redirected =
-            without_fragment(&page.final_url) != without_fragment(&page.requested_url);
+    /// What is kept of a page that was just fetched with these request headers, by way of these redirects.
+    pub fn new<'a>(
+        page: &FetchedPage,
+        request: &HeaderMap,
+        redirects: impl Iterator<Item = &'a Url>,
+        now: Timestamp,
+    ) -> Self {
+        let asked = page.requested_url.fragment();
+        // A fragment that comes from the address that was asked for is not part of the redirect.
+        let own = redirects.map(|to| match to.fragment() == asked {
+            true => without_fragment(to).into(),
+            false => to.as_str().to_owned(),
+        });
         let meta = Meta {
-            final_url: is_redirected.then(|| own_address(page).to_string()),
+            redirects: own.collect(),
             headers: page.headers.clone(),
             varied: varied(&page.headers, request),
             fetched_at: now.0,
@@ -132,8 +139,23 @@ impl StoredPage {
     #[must_use]
     pub fn at_its_final_address(&self) -> Self {
         let mut page = self.clone();
-        page.meta.final_url = None;
+        page.meta.redirects.clear();
         page
+    }
+
+    /// The addresses that redirects lead to from `url`, the last being the page's own.
+    pub fn redirects(&self, url: &Url) -> Vec<Url> {
+        let redirects = self.meta.redirects.iter();
+        let redirects = redirects.filter_map(|to| Url::parse(to).ok());
+        redirects
+            .map(|mut to| {
+                // RFC 9110 section 10.2.2: a target without a fragment keeps the one that was asked for.
+                if to.fragment().is_none() {
+                    to.set_fragment(url.fragment());
+                }
+                to
+            })
+            .collect()
     }
 
     /// The page as if it had just been fetched for this address.
@@ -223,19 +245,7 @@ impl StoredPage {
     }
 
     fn final_url(&self, url: &Url) -> Url {
-        let found = self
-            .meta
-            .final_url
-            .as_deref()
-            .and_then(|found| Url::parse(found).ok());
-        let Some(mut found) = found else {
-            return url.clone();
-        };
-        // RFC 9110 section 10.2.2: a target without a fragment keeps the one that was asked for.
-        if found.fragment().is_none() {
-            found.set_fragment(url.fragment());
-        }
-        found
+        self.redirects(url).pop().unwrap_or_else(|| url.clone())
     }
 
     fn policy(&self) -> CachePolicy {
@@ -335,14 +345,6 @@ fn pair((name, value): (&HeaderName, &HeaderValue)) -> (String, String) {
 
 fn system_time(at: Timestamp) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(at.0).unwrap_or(0))
-}
-
-/// The final address without the fragment that it has from the one that was asked for.
-fn own_address(page: &FetchedPage) -> Url {
-    match page.final_url.fragment() == page.requested_url.fragment() {
-        true => without_fragment(&page.final_url),
-        false => page.final_url.clone(),
-    }
 }
 
 fn without_fragment(url: &Url) -> Url {

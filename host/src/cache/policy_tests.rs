@@ -31,7 +31,8 @@ fn page(answer: &[(&str, &str)]) -> FetchedPage {
 }
 
 fn kept(answer: &[(&str, &str)]) -> StoredPage {
-    StoredPage::new(&page(answer), &request(&[("accept-language", "en")]), NOW)
+    let request = request(&[("accept-language", "en")]);
+    StoredPage::new(&page(answer), &request, std::iter::empty(), NOW)
 }
 
 #[test]
@@ -73,27 +74,19 @@ fn only_good_answers_are_storable() {
 }
 
 #[test]
-fn redirects_are_kept_when_each_is_permanent_and_for_everyone() {
-    let check = |redirects: &[(u16, &[(&str, &str)])], expected: bool| {
-        let redirects: Vec<_> = redirects
-            .iter()
-            .map(|&(status, answer)| {
-                let status = StatusCode::from_u16(status).expect("a status");
-                (status, request(answer))
-            })
-            .collect();
-        assert_eq!(are_permanent(&redirects, NOW), expected, "{redirects:?}");
+fn redirects_are_kept_when_they_are_permanent_and_for_everyone() {
+    let check = |status: u16, answer: &[(&str, &str)], expected: bool| {
+        let status = StatusCode::from_u16(status).expect("a status");
+        let is_kept = is_permanent(status, &request(answer), NOW);
+        assert_eq!(is_kept, expected, "{status} {answer:?}");
     };
-    check(&[], true);
-    check(
-        &[(301, &[]), (308, &[("cache-control", "max-age=1")])],
-        true,
-    );
+    check(301, &[], true);
+    check(308, &[("cache-control", "max-age=1")], true);
     for status in [302, 303, 307] {
-        check(&[(301, &[]), (status, &[])], false);
+        check(status, &[], false);
     }
-    check(&[(301, &[("cache-control", "no-store")])], false);
-    check(&[(301, &[("set-cookie", "a=1")])], false);
+    check(301, &[("cache-control", "no-store")], false);
+    check(301, &[("set-cookie", "a=1")], false);
 }
 
 #[test]
@@ -230,21 +223,26 @@ fn an_answer_about_another_version_is_no_answer() {
 
 #[test]
 fn a_kept_page_is_the_page_that_was_fetched_for_whoever_asks() {
+    let way = [url("http://b/#part"), url("http://b/y#own")];
     let fetched = FetchedPage {
-        final_url: url("http://b/y#part"),
+        final_url: url("http://b/y#own"),
         ..page(&[
             ("content-type", "text/plain"),
             ("content-type", "text/html"),
         ])
     };
-    let kept = StoredPage::new(&fetched, &request(&[]), NOW);
-    let again = kept.page(&url("http://a/x#there"));
-    assert_eq!(again.requested_url, url("http://a/x#there"));
+    let kept = StoredPage::new(&fetched, &request(&[]), way.iter(), NOW);
+    let asked = url("http://a/x#there");
+    let again = kept.page(&asked);
+    assert_eq!(again.requested_url, asked);
+    assert_eq!(again.final_url, url("http://b/y#own"));
     assert_eq!((again.status, &*again.body), (200, &b"text"[..]));
     assert_eq!(again.headers, fetched.headers);
     assert_eq!(again.content_type, "text/plain");
-    assert_eq!(again.final_url.fragment(), Some("there"));
-    assert_eq!(again.final_url.host_str(), Some("b"));
+    assert_eq!(
+        kept.redirects(&asked),
+        [url("http://b/#there"), url("http://b/y#own")]
+    );
     let direct = kept.at_its_final_address().page(&url("http://b/y"));
     assert_eq!(
         (direct.requested_url, direct.final_url),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use url::Url;
+
 use super::REDIRECTS_MAX;
 use super::decode::CodingError;
 use crate::egress::{EgressError, Trouble};
@@ -23,6 +25,9 @@ pub enum FetchError {
     /// A redirect that leads to no address.
     #[error("the page redirects to `{0}`, which is not an address")]
     BadRedirect(String),
+    /// A redirect that the run does not follow.
+    #[error("the page redirects to {0}, where this run does not go")]
+    RedirectRefused(Url),
     /// The body is larger than allowed, before it is decoded.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
@@ -46,7 +51,10 @@ impl FetchError {
             Self::Egress(EgressError::Broken { .. } | EgressError::ResolveTimedOut(_)) => true,
             Self::Egress(_) => false,
             Self::TimedOut(_) | Self::TooManyRedirects | Self::Coding(_) => true,
-            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Unsendable(_) => false,
+            Self::BadRedirect(_)
+            | Self::RedirectRefused(_)
+            | Self::TooLarge(_)
+            | Self::Unsendable(_) => false,
         }
     }
 
@@ -59,9 +67,11 @@ impl FetchError {
                 | EgressError::NotResolved(_),
             ) => true,
             Self::TimedOut(_) | Self::TooManyRedirects | Self::Coding(_) => true,
-            Self::Egress(_) | Self::BadRedirect(_) | Self::TooLarge(_) | Self::Unsendable(_) => {
-                false
-            }
+            Self::Egress(_)
+            | Self::BadRedirect(_)
+            | Self::RedirectRefused(_)
+            | Self::TooLarge(_)
+            | Self::Unsendable(_) => false,
         }
     }
 
@@ -70,6 +80,7 @@ impl FetchError {
             Self::Egress(error) => egress_status(error),
             Self::TimedOut(_) => status::TIMED_OUT,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
+            Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
             Self::BadRedirect(_) | Self::TooLarge(_) | Self::Coding(_) => status::ABORTED,
             Self::Unsendable(_) => status::UNKNOWN,
         }

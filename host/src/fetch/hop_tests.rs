@@ -24,6 +24,7 @@ fn plan() -> FetchPlan {
             max_age: Duration::ZERO,
             allow_stale: false,
         },
+        gate: None,
     }
 }
 

@@ -78,11 +78,22 @@ pub struct Fetched {
     pub pool: Option<PoolUse>,
     /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
-    /// The redirects on the way: status and headers of each.
-    pub redirects: Vec<(StatusCode, HeaderMap)>,
+    /// The redirects on the way.
+    pub redirects: Vec<Redirect>,
     /// Headers of the last request, without those of a [`Condition`]; `None` when anything on the way was sent for this
     /// caller alone: a header, a cookie, a password. Then nobody else may see the page.
     pub request: Option<HeaderMap>,
+}
+
+/// A redirect that was followed.
+#[derive(Clone, Debug)]
+pub struct Redirect {
+    /// Where to.
+    pub to: Url,
+    /// Status of the answer.
+    pub status: StatusCode,
+    /// Headers of the answer.
+    pub headers: HeaderMap,
 }
 
 /// What makes a request conditional. RFC 9110 section 13.
@@ -182,7 +193,16 @@ impl Fetcher {
                 if hop.redirects == REDIRECTS_MAX {
                     return Err(FetchError::TooManyRedirects);
                 }
-                redirects.push((reply.status(), reply.headers().clone()));
+                if let Some(gate) = &plan.gate
+                    && !gate.may_follow(url, &next).await
+                {
+                    return Err(FetchError::RedirectRefused(next));
+                }
+                redirects.push(Redirect {
+                    to: next.clone(),
+                    status: reply.status(),
+                    headers: reply.headers().clone(),
+                });
                 hop = hop.follow(next);
                 continue;
             }

@@ -4,4 +4,4 @@ mod outcome;
 mod run;
 
 pub use outcome::{PageOutcome, VendorPart};
-pub use run::{Payer, Rooms, RunContext, produce, run, transform};
+pub use run::{Payer, Rooms, RunContext, ceiling, produce, run, settle, transform};

@@ -47,15 +47,13 @@ pub struct Payer {
 }
 
 impl Payer {
-    /// Sets aside the page's ceiling, or what the largest page could cost when that is less.
+    /// Sets aside this much, or what is left when that is less.
     async fn hold(
         &self,
         ceiling: Nanodollars,
-        largest: Usage,
         url: &str,
         deadline: Instant,
     ) -> Result<Hold, FundsError> {
-        let ceiling = ceiling.min(billing::price(&largest, &self.tariff).total());
         self.billing
             .hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into())
             .await
@@ -72,17 +70,20 @@ fn largest(time_max: Duration) -> Usage {
     }
 }
 
-/// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
-pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
-    let deadline = Instant::now() + plan.fetch.timeout;
+/// The most that a page of this plan can cost: its own ceiling, or the price of the largest page when that is less.
+pub fn ceiling(rooms: &Rooms, plan: &PagePlan, tariff: &Tariff) -> Nanodollars {
     let largest = Usage {
         pool_price: rooms.routing.pool_price_max(plan),
         ..largest(plan.fetch.timeout)
     };
-    let hold = match payer
-        .hold(plan.ceiling, largest, &plan.requested, deadline)
-        .await
-    {
+    plan.ceiling.min(billing::price(&largest, tariff).total())
+}
+
+/// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
+pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
+    let deadline = Instant::now() + plan.fetch.timeout;
+    let ceiling = ceiling(rooms, plan, &payer.tariff);
+    let hold = match payer.hold(ceiling, &plan.requested, deadline).await {
         Ok(hold) => hold,
         Err(error) => {
             return failed(
@@ -227,10 +228,8 @@ pub async fn transform(
     let started = Instant::now();
     let url = input.url.to_string();
     let time_max = deadline.saturating_duration_since(started);
-    let hold = match payer
-        .hold(Nanodollars::MAX, largest(time_max), &url, deadline)
-        .await
-    {
+    let ceiling = billing::price(&largest(time_max), &payer.tariff).total();
+    let hold = match payer.hold(ceiling, &url, deadline).await {
         Ok(hold) => hold,
         Err(error) => {
             return PageOutcome {
@@ -262,7 +261,12 @@ pub async fn transform(
 }
 
 /// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable.
-async fn settle(hold: Hold, tariff: &Tariff, usage: Usage, outcome: PageOutcome) -> PageOutcome {
+pub async fn settle(
+    hold: Hold,
+    tariff: &Tariff,
+    usage: Usage,
+    outcome: PageOutcome,
+) -> PageOutcome {
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);

@@ -20,6 +20,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use url::Url;
 
@@ -89,6 +90,15 @@ pub struct FetchPlan {
     pub respect_robots: bool,
     /// `cache`: whether a stored page may serve, and how old it may be.
     pub cache: CachePlan,
+    /// Asked before a redirect is followed; `None` follows every one that egress lets out.
+    pub gate: Option<Arc<dyn RedirectGate>>,
+}
+
+/// Says where a page may be redirected to: a crawl fetches nothing twice and nothing that is out of its scope.
+pub trait RedirectGate: Send + Sync {
+    /// Whether the page that was asked for by the address `page` may be fetched from `to` instead. Asked again for the same
+    /// pair, it answers the same.
+    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool>;
 }
 
 impl fmt::Debug for FetchPlan {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
@@ -9,7 +10,7 @@ use url::Url;
 use super::Routing;
 use crate::cache::{self, Key, PageCache, StoredPage};
 use crate::clock::Timestamp;
-use crate::fetch::{Condition, CookieJar, FetchError, Fetched};
+use crate::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
 use crate::plan::{FetchPlan, PagePlan};
 
 /// Name of the route in the key of a page: what a browser makes of a page is another page.
@@ -50,15 +51,17 @@ impl Routing {
             return Ok((fetched, None));
         };
         if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
-            return Ok(dealing.served(&kept, "hit", None));
+            return dealing.unasked(&kept, "hit", None).await;
         }
         match self.renewed(plan, &dealing, &kept, jar).await {
             Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
-                Ok(dealing.served(&kept, "stale", Some(error.to_string())))
+                dealing
+                    .unasked(&kept, "stale", Some(error.to_string()))
+                    .await
             }
             Ok((fetched, None)) if plan.fetch.cache.allow_stale && is_failure(&fetched) => {
                 let reason = format!("the site answered {}", fetched.page.status);
-                Ok(dealing.served(&kept, "stale", Some(reason)))
+                dealing.unasked(&kept, "stale", Some(reason)).await
             }
             answer => {
                 if matches!(answer, Ok((_, None))) {
@@ -125,6 +128,23 @@ impl Routing {
 }
 
 impl Dealing<'_> {
+    /// The kept page without a word of its site. The run is asked about its redirects, as it is when they are followed.
+    async fn unasked(
+        &self,
+        kept: &StoredPage,
+        status: &'static str,
+        reason: Option<String>,
+    ) -> Result<Got, FetchError> {
+        if let Some(gate) = &self.plan.gate {
+            for to in kept.redirects(self.url) {
+                if !gate.may_follow(self.url, &to).await {
+                    return Err(FetchError::RedirectRefused(to));
+                }
+            }
+        }
+        Ok(self.served(kept, status, reason))
+    }
+
     /// The kept page, and what is told of it.
     fn served(&self, kept: &StoredPage, status: &'static str, reason: Option<String>) -> Got {
         count(status);
@@ -147,7 +167,7 @@ impl Dealing<'_> {
         let valid = kept.validated(&answer.page.headers, &self.request, now)?;
         // A redirect on the way, or the answer, may have come to say that this is for one caller only.
         let is_everyones = answer.request.is_some()
-            && cache::are_permanent(&answer.redirects, now)
+            && are_permanent(&answer.redirects, now)
             && cache::is_storable(&valid.page(self.url), &self.request, now);
         let (mut fetched, told) = self.served(&valid, "revalidated", None);
         fetched.page.cookies.clone_from(&answer.page.cookies);
@@ -163,8 +183,7 @@ impl Dealing<'_> {
     fn keep(&self, fetched: &Fetched) {
         let (page, now) = (&fetched.page, self.cache.now());
         let request = fetched.request.as_ref();
-        let sets_cookie =
-            |(_, headers): &(StatusCode, HeaderMap)| headers.contains_key(http::header::SET_COOKIE);
+        let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
         let request = request.filter(|request| {
             cache::is_storable(page, request, now) && !fetched.redirects.iter().any(sets_cookie)
         });
@@ -174,12 +193,13 @@ impl Dealing<'_> {
             }
             return;
         };
-        let stored = StoredPage::new(page, request, now);
+        let way = fetched.redirects.iter().map(|redirect| &redirect.to);
+        let stored = StoredPage::new(page, request, way, now);
         let found_key = key(&page.final_url, request, self.plan);
         if found_key != self.key {
             self.cache.keep(found_key, stored.at_its_final_address());
         }
-        match cache::are_permanent(&fetched.redirects, now) {
+        match are_permanent(&fetched.redirects, now) {
             true => self.cache.keep(self.key, stored),
             false if found_key != self.key => self.cache.forget(&self.key),
             false => {}
@@ -190,6 +210,12 @@ impl Dealing<'_> {
 fn key(url: &Url, request: &HeaderMap, plan: &FetchPlan) -> Key {
     let country = plan.country_code.as_deref();
     cache::key(url, request, plan.pool.name(), country, ROUTE)
+}
+
+fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
+    redirects
+        .iter()
+        .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
 /// `metadata.cache`. `age_ms` is the time since the site last said that the page holds, `stored_at` when its content came.
@@ -236,5 +262,4 @@ fn count(outcome: &'static str) {
 }
 
 #[cfg(test)]
-#[path = "cached_tests.rs"]
 mod tests;

@@ -193,7 +193,7 @@ mod tests {
         Url::parse(&format!("http://{address}")).expect("an address")
     }
 
-    fn plan(pool: Pool, url: &Url) -> PagePlan {
+    pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
         PagePlan {
             url: Ok(url.clone()),
             requested: url.to_string(),
@@ -212,6 +212,7 @@ mod tests {
                     max_age: Duration::ZERO,
                     allow_stale: false,
                 },
+                gate: None,
             }),
             output: Arc::new(OutputPlan {
                 formats: vec![FormatChoice {

@@ -27,6 +27,7 @@ pub(crate) fn plan() -> FetchPlan {
             max_age: Duration::ZERO,
             allow_stale: false,
         },
+        gate: None,
     }
 }
 

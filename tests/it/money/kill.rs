@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trawl_tests::{Caller, FakeSite, ServerProcess, World};
 
-/// How often the server is killed. Issue: at least 50 times.
+/// How often the server is killed.
 const KILLS: u64 = 50;
 /// Clients at the same time.
 const CLIENTS: usize = 4;

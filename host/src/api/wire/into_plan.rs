@@ -165,6 +165,7 @@ fn fetch_plan(
         pool,
         respect_robots: request.respect_robots.unwrap_or(false),
         cache: cache(request.cache.take()),
+        gate: None,
     })
 }
 
