@@ -97,7 +97,8 @@ async fn another_account_gets_a_page_that_is_for_everyone_and_no_other() {
         assert!(!entry["content"].as_str().unwrap().contains("canary"));
     }
     // The cookie that one page of a request sets goes along with the next, which nobody else may see then.
-    let pages = json!({"url": [site.url("/cookies"), site.url("/echo?inside")].join(","), "return_format": "raw"});
+    let both = [site.url("/cookies"), site.url("/echo?inside")].join(",");
+    let pages = json!({"url": both, "return_format": "raw"});
     let _ = app.scrape(pages.clone()).await;
     for entry in other.scrape(pages).await {
         assert_eq!(entry["metadata"].get("cache"), None);
@@ -115,4 +116,17 @@ async fn failures_are_asked_for_again() {
         }
     }
     assert!(site.requests().len() >= 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_was_not_paid_for_is_not_had_for_nothing_the_next_time() {
+    let (app, site) = world().await;
+    let url = site.put("/large", "text/plain", vec![b'x'; 200_000]);
+    let request = |credits: Option<u32>| json!({"url": url, "return_format": "text", "max_credits_per_page": credits, "request": "http"});
+    for _ in 0..2 {
+        let (_, reason) = app.failure(request(Some(1))).await;
+        assert!(reason.contains("ceiling"), "{reason}");
+    }
+    assert_eq!(bytes_cost(&app.fine(request(None)).await), 200_000);
+    assert_eq!(bytes_cost(&app.fine(request(Some(1))).await), 0);
 }

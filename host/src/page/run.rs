@@ -110,6 +110,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         decode_time,
         pool_price,
         is_kept,
+        keeping,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
         Err(failure) => {
@@ -130,6 +131,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
     (
         PageOutcome {
             elapsed: Some(started.elapsed()),
+            keeping,
             ..outcome
         },
         usage,
@@ -260,13 +262,15 @@ pub async fn transform(
     settle(hold, &payer.tariff, usage, outcome).await
 }
 
-/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable.
+/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable, to the caller
+/// and to the page cache.
 pub async fn settle(
     hold: Hold,
     tariff: &Tariff,
     usage: Usage,
-    outcome: PageOutcome,
+    mut outcome: PageOutcome,
 ) -> PageOutcome {
+    let keeping = outcome.keeping.take();
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);
@@ -276,7 +280,12 @@ pub async fn settle(
     let posted = hold.post(&charge).await;
     count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
-        Ok(()) => PageOutcome { charge, ..outcome },
+        Ok(()) => {
+            if let Some(keeping) = keeping {
+                keeping.keep();
+            }
+            PageOutcome { charge, ..outcome }
+        }
         Err(error) => PageOutcome {
             url: outcome.url,
             status: outcome.status,

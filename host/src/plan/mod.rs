@@ -151,7 +151,7 @@ impl Pool {
 /// `cache`: what a stored page may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachePlan {
-    /// Whether stored pages may be used at all.
+    /// Whether the page cache may be used at all, for reading and for keeping.
     pub enabled: bool,
     /// Age up to which a stored page is used without asking the site.
     pub max_age: Duration,

@@ -1,5 +1,7 @@
 //! The page cache before the plain HTTP route. Spec: Crawl behavior rules, 4; decisions: `cache`.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::SET_COOKIE;
@@ -18,12 +20,26 @@ const ROUTE: &str = "http";
 /// The part of a page's time that is left for a kept page when its site does not answer: a tenth.
 const TIME_FOR_STALE: u32 = 10;
 
-/// A page, and what is told of the kept page that served it.
-type Got = (Fetched, Option<Value>);
+/// A page, and what the cache had and has to do with it.
+pub(super) struct Got {
+    pub(super) fetched: Fetched,
+    /// What is told of the kept page that served it.
+    pub(super) told: Option<Value>,
+    /// What is to be kept of it.
+    pub(super) keeping: Option<Keeping>,
+}
+
+/// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
+/// ceiling, cost nothing, and must not be had for nothing the next time. Dropping it keeps nothing.
+#[derive(Clone)]
+pub struct Keeping {
+    cache: Arc<PageCache>,
+    pages: Vec<(Key, StoredPage)>,
+}
 
 /// One page's dealings with the cache.
 struct Dealing<'a> {
-    cache: &'a PageCache,
+    cache: &'a Arc<PageCache>,
     plan: &'a FetchPlan,
     url: &'a Url,
     /// Headers of a request that looks the same whoever asks.
@@ -41,14 +57,13 @@ impl Routing {
         jar: &CookieJar,
     ) -> Result<Got, FetchError> {
         let Some(dealing) = self.dealing(&plan.fetch, url, jar) else {
-            return Ok((self.http(plan, url, jar, None).await?, None));
+            return Ok(Got::fresh(self.http(plan, url, jar, None).await?, None));
         };
         let kept = dealing.cache.find(&dealing.key).await;
         let Some(kept) = kept.filter(|kept| kept.matches(&dealing.request)) else {
             let fetched = self.http(plan, url, jar, None).await?;
-            dealing.keep(&fetched);
             count("miss");
-            return Ok((fetched, None));
+            return Ok(dealing.fresh(fetched));
         };
         if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
             return dealing.unasked(&kept, "hit", None).await;
@@ -59,12 +74,12 @@ impl Routing {
                     .unasked(&kept, "stale", Some(error.to_string()))
                     .await
             }
-            Ok((fetched, None)) if plan.fetch.cache.allow_stale && is_failure(&fetched) => {
-                let reason = format!("the site answered {}", fetched.page.status);
+            Ok(got) if plan.fetch.cache.allow_stale && got.fetched.page.status >= 500 => {
+                let reason = format!("the site answered {}", got.fetched.page.status);
                 dealing.unasked(&kept, "stale", Some(reason)).await
             }
             answer => {
-                if matches!(answer, Ok((_, None))) {
+                if matches!(answer, Ok(Got { told: None, .. })) {
                     count("changed");
                 }
                 answer
@@ -100,8 +115,7 @@ impl Routing {
             }
             fetched = self.http(plan, url, jar, None).await?;
         }
-        dealing.keep(&fetched);
-        Ok((fetched, None))
+        Ok(dealing.fresh(fetched))
     }
 
     /// `None` when this request may neither be answered from the cache nor leave anything in it.
@@ -111,7 +125,7 @@ impl Routing {
         url: &'a Url,
         jar: &CookieJar,
     ) -> Option<Dealing<'a>> {
-        let cache = self.cache.as_deref().filter(|_| plan.cache.enabled)?;
+        let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
         let Some(request) = self.fetcher.impersonal(url, plan, jar) else {
             count("bypass");
             return None;
@@ -157,8 +171,11 @@ impl Dealing<'_> {
             redirects: Vec::new(),
             request: Some(self.request.clone()),
         };
-        let told = told(kept, status, reason, self.cache.now());
-        (fetched, Some(told))
+        Got {
+            fetched,
+            told: Some(told(kept, status, reason, self.cache.now())),
+            keeping: None,
+        }
     }
 
     /// The kept page after its site answered 304; `None` when the answer does not speak of it.
@@ -169,41 +186,77 @@ impl Dealing<'_> {
         let is_everyones = answer.request.is_some()
             && are_permanent(&answer.redirects, now)
             && cache::is_storable(&valid.page(self.url), &self.request, now);
-        let (mut fetched, told) = self.served(&valid, "revalidated", None);
-        fetched.page.cookies.clone_from(&answer.page.cookies);
+        let mut got = self.served(&valid, "revalidated", None);
+        got.fetched.page.cookies.clone_from(&answer.page.cookies);
         match is_everyones {
             true => self.cache.keep(self.key, valid),
             false => self.cache.forget(&self.key),
         }
-        Some((fetched, told))
+        Some(got)
     }
 
-    /// Keeps a page that was just fetched, if the rules allow it, under the address it was found at and, when everything on
-    /// the way there is permanent, under the one it was asked for. What was kept before and is known to be gone is forgotten.
-    fn keep(&self, fetched: &Fetched) {
-        let (page, now) = (&fetched.page, self.cache.now());
-        let request = fetched.request.as_ref();
-        let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
-        let request = request.filter(|request| {
-            cache::is_storable(page, request, now) && !fetched.redirects.iter().any(sets_cookie)
+    /// A page that was just fetched. What was kept before and is known to be gone is forgotten.
+    fn fresh(&self, fetched: Fetched) -> Got {
+        let pages = self.keepable(&fetched);
+        if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
+            self.cache.forget(&self.key);
+        }
+        let keeping = (!pages.is_empty()).then(|| Keeping {
+            cache: Arc::clone(self.cache),
+            pages,
         });
-        let Some(request) = request else {
-            if is_final(page.status) {
-                self.cache.forget(&self.key);
-            }
-            return;
+        Got::fresh(fetched, keeping)
+    }
+
+    /// What the rules allow to keep of a page: it stands under the address it was found at and, when everything on the way
+    /// there is permanent, under the one it was asked for.
+    fn keepable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
+        let (page, now) = (&fetched.page, self.cache.now());
+        let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
+        let Some(request) = fetched.request.as_ref().filter(|request| {
+            cache::is_storable(page, request, now) && !fetched.redirects.iter().any(sets_cookie)
+        }) else {
+            return Vec::new();
         };
         let way = fetched.redirects.iter().map(|redirect| &redirect.to);
         let stored = StoredPage::new(page, request, way, now);
         let found_key = key(&page.final_url, request, self.plan);
+        let mut pages = Vec::new();
         if found_key != self.key {
-            self.cache.keep(found_key, stored.at_its_final_address());
+            pages.push((found_key, stored.at_its_final_address()));
         }
-        match are_permanent(&fetched.redirects, now) {
-            true => self.cache.keep(self.key, stored),
-            false if found_key != self.key => self.cache.forget(&self.key),
-            false => {}
+        if are_permanent(&fetched.redirects, now) {
+            pages.push((self.key, stored));
         }
+        pages
+    }
+}
+
+impl Got {
+    fn fresh(fetched: Fetched, keeping: Option<Keeping>) -> Self {
+        Self {
+            fetched,
+            told: None,
+            keeping,
+        }
+    }
+}
+
+impl Keeping {
+    /// Keeps it. It is written later, so this does not wait.
+    pub fn keep(self) {
+        for (key, page) in self.pages {
+            self.cache.keep(key, page);
+        }
+    }
+}
+
+impl fmt::Debug for Keeping {
+    /// Without the pages and the whole cache.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeping")
+            .field("n_pages", &self.pages.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -238,11 +291,6 @@ async fn in_time(
     tokio::time::timeout(time_max, fetched)
         .await
         .unwrap_or(Err(FetchError::TimedOut(time_max)))
-}
-
-/// Whether the site has failed, so that a kept page is better than its answer.
-fn is_failure(fetched: &Fetched) -> bool {
-    fetched.page.status >= 500
 }
 
 /// Whether this is the answer to the question about an address: a redirect may have led elsewhere, where nothing was asked.

@@ -7,6 +7,8 @@ mod cached;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cached::Got;
+pub use cached::Keeping;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -39,6 +41,8 @@ pub struct Served {
     pub pool_price: Nanodollars,
     /// Whether a page that was kept served, so that no content was transferred.
     pub is_kept: bool,
+    /// What is to be kept of the page for others, once it is paid for.
+    pub keeping: Option<Keeping>,
 }
 
 /// What the routes run on.
@@ -99,15 +103,17 @@ impl Routing {
                 )),
             };
             match page {
-                Ok((
-                    Fetched {
-                        page,
-                        decode_time,
-                        pool,
-                        ..
-                    },
-                    kept,
-                )) => {
+                Ok(Got {
+                    fetched:
+                        Fetched {
+                            page,
+                            decode_time,
+                            pool,
+                            ..
+                        },
+                    told: kept,
+                    keeping,
+                }) => {
                     let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
                     let mut told = told(plan.engine);
                     let is_kept = kept.is_some();
@@ -118,6 +124,7 @@ impl Routing {
                         decode_time,
                         pool_price,
                         is_kept,
+                        keeping,
                     });
                 }
                 Err(failure) => last = failure,

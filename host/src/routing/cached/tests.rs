@@ -103,7 +103,21 @@ impl World {
     ) -> Result<Served, PageFailure> {
         let plan = self.plan(path, change);
         let url = plan.url.clone().expect("an address");
-        self.routing.serve(&plan, &url, &CookieJar::new()).await
+        self.serve(&plan, &url, &CookieJar::new()).await
+    }
+
+    /// Serves a page that is paid for.
+    async fn serve(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        jar: &CookieJar,
+    ) -> Result<Served, PageFailure> {
+        let mut served = self.routing.serve(plan, url, jar).await?;
+        if let Some(keeping) = served.keeping.take() {
+            keeping.keep();
+        }
+        Ok(served)
     }
 
     fn plan(&self, path: &str, change: impl FnOnce(&mut FetchPlan)) -> PagePlan {

@@ -95,14 +95,13 @@ async fn a_request_with_anything_of_its_own_neither_reads_nor_leaves_a_page() {
     world.becomes(|_| ok("Set-Cookie: sid=canary; Path=/\r\n", "welcome"));
     let plan = world.plan("/login", |_| {});
     world
-        .routing
         .serve(&plan, &world.url("/login"), &jar)
         .await
         .expect("a cookie");
     world.becomes(|head| ok("", head));
     for path in ["/page", "/inside"] {
         let plan = world.plan(path, |_| {});
-        let served = world.routing.serve(&plan, &world.url(path), &jar).await;
+        let served = world.serve(&plan, &world.url(path), &jar).await;
         let served = served.expect("fetched");
         assert!(served.page.body.windows(6).any(|text| text == b"canary"));
         assert_eq!(status_of(&served), None);
@@ -123,10 +122,7 @@ async fn a_request_with_anything_of_its_own_neither_reads_nor_leaves_a_page() {
         .set_password(Some("canary"))
         .expect("a password");
     for _ in 0..2 {
-        let served = world
-            .routing
-            .serve(&plan, &with_password, &CookieJar::new())
-            .await;
+        let served = world.serve(&plan, &with_password, &CookieJar::new()).await;
         assert_eq!(status_of(&served.expect("fetched")), None);
     }
     let disk = world.on_disk().await;
@@ -153,6 +149,18 @@ async fn browsers_and_languages_have_pages_of_their_own() {
         assert_eq!(again.page.body, first.page.body);
     }
     assert_eq!(world.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn a_page_that_nobody_paid_for_is_not_kept() {
+    let world = World::start(|_| ok("", "x")).await;
+    let (plan, url) = (world.plan("/", |_| {}), world.url("/"));
+    for _ in 0..2 {
+        let served = world.routing.serve(&plan, &url, &CookieJar::new()).await;
+        let served = served.expect("fetched");
+        assert!(served.keeping.is_some() && !served.is_kept);
+    }
+    assert!(world.on_disk().await.is_empty());
 }
 
 #[tokio::test]
