@@ -1,10 +1,9 @@
 //! `POST /crawl` and what can be asked of a crawl afterwards.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
@@ -22,7 +21,8 @@ use super::{Api, entry::Entry, stream as answers};
 use crate::billing::Account;
 use crate::clock::Timestamp;
 use crate::crawl::{Begin, CrawlError, Crawls, Shown};
-use crate::store::UrlState;
+use crate::model::{Stop, UrlState};
+use crate::store::CrawlState;
 
 /// Entries of one answer of `/crawl/{id}/pages` when the caller names no number, and the most it may name.
 const PAGES_DEFAULT: u32 = 1_000;
@@ -177,12 +177,12 @@ struct CrawlUrls {
 impl CrawlStatus {
     fn of(shown: Shown) -> Self {
         let Shown { record, tally } = shown;
-        let is_parked = tally.state == crate::store::CrawlState::Parked;
+        let is_parked = tally.state == CrawlState::Parked;
         let stop_reason = match is_parked {
             true => Some("credentials_lost"),
-            false => tally.stop.map(crate::model::Stop::name),
+            false => tally.stop.map(Stop::name),
         };
-        let urls = (tally.urls.known > 0).then(|| CrawlUrls {
+        let urls = (tally.urls.known > 0).then_some(CrawlUrls {
             known: tally.urls.known,
             waiting: tally.urls.waiting,
             in_flight: tally.urls.in_flight,

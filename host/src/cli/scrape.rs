@@ -64,7 +64,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let mut config = Config::load(args.config.as_deref())?;
     config.egress.allow_private.extend(&args.allow_private);
     let manifest = plugins_file(args.plugins.clone())?;
-    let engine = Engine::build(&config, &manifest, super::cache_folder()).await?;
+    let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
     let mut plans = api::plan(&request(&args), &*registry)?;
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {

@@ -15,13 +15,13 @@ use super::lock;
 use super::start::{self, Beginning};
 use crate::billing::{AccountId, Billing, FundsError, Tariff};
 use crate::clock::Clock;
-use crate::model::Stop;
+use crate::model::{Stop, UrlRow};
 use crate::page::{PageOutcome, Rooms};
 use crate::plan::crawl::CrawlPlan;
 use crate::plugins::Registry;
 use crate::robots::Robots;
 use crate::sitemap::Sitemaps;
-use crate::store::{CrawlRecord, CrawlState, PageLog, Store, StoreError, UrlRow};
+use crate::store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, Store, StoreError};
 
 /// Background crawls that run at once; more wait their turn. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
@@ -70,7 +70,7 @@ pub struct CrawlsParts {
     /// Who obeys robots.txt.
     pub robots: Arc<Robots>,
     /// Who reads sitemaps.
-    pub sitemaps: Sitemaps,
+    pub sitemaps: Arc<Sitemaps>,
     /// Where crawls are written down.
     pub store: Arc<dyn Store>,
     /// Who pays.
@@ -170,10 +170,7 @@ impl Crawls {
             stop: None,
             created: self.parts.clock.now(),
             ended: None,
-            n_pages: 0,
-            n_failed: 0,
-            n_bytes: 0,
-            spent: crate::model::Nanodollars::ZERO,
+            counts: CrawlCounts::default(),
         };
         self.parts.store.create_crawl(&record).await?;
         let (listener, entries) = match in_background {
@@ -199,10 +196,10 @@ impl Crawls {
             Some(job) if !job.ended.is_cancelled() => job.tally(),
             _ => Tally {
                 stop: record.stop,
-                n_pages: record.n_pages,
-                n_failed: record.n_failed,
-                n_bytes: record.n_bytes,
-                spent: record.spent,
+                n_pages: record.counts.n_pages,
+                n_failed: record.counts.n_failed,
+                n_bytes: record.counts.n_bytes,
+                spent: record.counts.spent,
                 ..Tally::new(record.state)
             },
         };
@@ -224,10 +221,7 @@ impl Crawls {
             }
             None if record.state != CrawlState::Ended => {
                 let now = self.parts.clock.now();
-                self.parts
-                    .store
-                    .end_crawl(id, Stop::Cancelled, now)
-                    .await?;
+                self.parts.store.end_crawl(id, Stop::Cancelled, now).await?;
             }
             None => {}
         }
@@ -250,8 +244,8 @@ impl Crawls {
         }
         self.parts.billing.admit(account)?;
         let registry = (self.parts.snapshot)();
-        let plan = (self.parts.plan_again)(request, &record.verb, &registry)
-            .map_err(CrawlError::Plan)?;
+        let plan =
+            (self.parts.plan_again)(request, &record.verb, &registry).map_err(CrawlError::Plan)?;
         self.parts
             .store
             .set_crawl_state(id, CrawlState::Queued)
@@ -389,10 +383,10 @@ impl Crawls {
         listener: Option<mpsc::Sender<Bytes>>,
     ) {
         let tally = Tally {
-            n_pages: record.n_pages,
-            n_failed: record.n_failed,
-            n_bytes: record.n_bytes,
-            spent: record.spent,
+            n_pages: record.counts.n_pages,
+            n_failed: record.counts.n_failed,
+            n_bytes: record.counts.n_bytes,
+            spent: record.counts.spent,
             ..Tally::new(match record.in_background {
                 true => CrawlState::Queued,
                 false => CrawlState::Running,

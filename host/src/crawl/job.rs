@@ -1,7 +1,6 @@
 //! A crawl that runs: what others see of it and how they stop it.
 
 use std::sync::Mutex;
-use std::time::Instant;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +17,6 @@ pub(super) struct Job {
     pub(super) id: String,
     pub(super) account: AccountId,
     pub(super) in_background: bool,
-    pub(super) started: Instant,
     /// Set by the caller who wants it stopped.
     pub(super) cancel: CancellationToken,
     /// Set when the crawl has ended and everything of it is in the store.
@@ -63,17 +61,11 @@ impl Tally {
 }
 
 impl Job {
-    pub(super) fn new(
-        id: String,
-        account: AccountId,
-        in_background: bool,
-        tally: Tally,
-    ) -> Self {
+    pub(super) fn new(id: String, account: AccountId, in_background: bool, tally: Tally) -> Self {
         Self {
             id,
             account,
             in_background,
-            started: Instant::now(),
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
             recorded: watch::Sender::new(tally.n_pages),

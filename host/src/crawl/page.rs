@@ -10,16 +10,19 @@ use super::frontier::Leased;
 use super::lock;
 use super::recorder::Recorded;
 use super::run::Run;
-use crate::billing::{FundsError, Hold};
+use crate::billing::{FundsError, Hold, Shortage};
 use crate::model::failure::status;
-use crate::model::{Discovered, Nanodollars, Skip, Stop};
+use crate::model::{Charge, Discovered, Nanodollars, Skip, Stop};
 use crate::page::{self, PageOutcome};
-use crate::plan::PagePlan;
+use crate::plan::{FetchPlan, Pace, PagePlan};
 
 /// How long a page waits for money that other pages have set aside, and for room in the ledger.
 const FUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 /// Pause before the ledger is asked for room again.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Hexadecimal digits of a page's name: 128 bits.
+const PAGE_ID_CHARS: usize = 32;
 
 /// The place of a page in flight. Whatever becomes of the task, the frontier hears of it.
 struct Place<'a> {
@@ -64,14 +67,23 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         url: Ok(leased.url.clone()),
         ..run.page.clone()
     };
+    if leased.url.origin() != run.seed.origin() {
+        plan.fetch = Arc::clone(&run.elsewhere);
+    }
     if let Some(robots) = &run.robots {
         let verdict = robots.verdict(&leased.url).await;
         if !verdict.is_allowed {
             return refused(place, &leased, Skip::Robots).await;
         }
-        run.pace(&mut plan, verdict.crawl_delay);
+        slow_down(&mut plan, verdict.crawl_delay);
     }
-    let hold = match hold(&run, &plan, &leased.url).await {
+    let page_id = page_id(&leased.url);
+    if run.is_resumed
+        && let Ok(Some(charge)) = run.billing.charged(&run.job.id, &page_id).await
+    {
+        return again(place, &plan, leased.n, charge).await;
+    }
+    let hold = match hold(&run, &plan, &page_id).await {
         Ok(hold) => hold,
         Err(error) => {
             place.skip(Skip::Spend);
@@ -86,7 +98,16 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     }
     let found = outcome.discovered.take().unwrap_or_default();
     place.complete(&found);
+    let (shortage, was_good) = (hold.shortage(), outcome.error.is_none());
     let outcome = page::settle(hold, &run.tariff, usage, outcome).await;
+    if was_good && outcome.error.is_some() {
+        // A good page that could not be paid: with less set aside than it asked for, the money is at its end.
+        match shortage {
+            Some(Shortage::Ceiling) => run.stop(Stop::Spend),
+            Some(Shortage::Balance) => run.stop(Stop::Balance),
+            None => {}
+        }
+    }
     deliver(&run, leased.n, usage.content_bytes, outcome).await;
 }
 
@@ -111,13 +132,49 @@ async fn refused(place: Place<'_>, leased: &Leased, why: Skip) {
     deliver(run, leased.n, 0, outcome).await;
 }
 
+/// A page that an earlier process was paid for and could not show: it is fetched again for nothing, and stands in the books with
+/// what it cost then.
+async fn again(place: Place<'_>, plan: &PagePlan, n: u32, charge: Charge) {
+    let run = place.run;
+    let url = plan.url.clone();
+    if let Ok(url) = &url {
+        run.gate.enter(n, url);
+    }
+    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, plan).await;
+    if let Ok(url) = &url {
+        run.gate.leave(url);
+    }
+    let found = outcome.discovered.take().unwrap_or_default();
+    place.complete(&found);
+    let outcome = PageOutcome { charge, ..outcome };
+    deliver(run, n, usage.content_bytes, outcome).await;
+}
+
+/// The name of a page in its crawl, for ever.
+fn page_id(url: &Url) -> String {
+    let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
+    hash[..PAGE_ID_CHARS].to_owned()
+}
+
+/// Keeps the pace that robots.txt asks for, when it is slower than the crawl's own.
+fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
+    let Some(delay) = crawl_delay.filter(|delay| *delay > plan.fetch.pace.delay) else {
+        return;
+    };
+    let pace = Pace {
+        delay,
+        ..plan.fetch.pace
+    };
+    plan.fetch = Arc::new(FetchPlan {
+        pace,
+        ..(*plan.fetch).clone()
+    });
+}
+
 /// Sets the page's ceiling aside, waiting while pages in flight have all that is left.
-async fn hold(run: &Run, plan: &PagePlan, url: &Url) -> Result<Hold, FundsError> {
+async fn hold(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
     let ceiling = page::ceiling(&run.rooms, plan, &run.tariff);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
-    // Named after the address: fetched again after a crash, the page is found to be paid.
-    let page_id = blake3::hash(url.as_str().as_bytes()).to_hex();
-    let page_id = &page_id[..32];
     loop {
         let held = run
             .purse

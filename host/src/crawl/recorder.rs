@@ -14,8 +14,7 @@ use tokio::task::JoinHandle;
 use super::frontier::Frontier;
 use super::job::Job;
 use super::lock;
-use crate::model::{Nanodollars, Stop};
-use crate::model::crawl::{UrlRow, UrlState};
+use crate::model::{Nanodollars, Stop, UrlRow, UrlState};
 use crate::store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
 
 /// Pages that may wait to be written; a crawl that is faster than the disk waits for it.

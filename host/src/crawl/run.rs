@@ -16,17 +16,19 @@ use super::job::Job;
 use super::lock;
 use super::page;
 use super::recorder::Recorded;
-use crate::billing::{Purse, Tariff};
+use crate::billing::{Billing, Purse, Tariff};
 use crate::model::Stop;
 use crate::page::{PageOutcome, Rooms, RunContext};
-use crate::plan::PagePlan;
 use crate::plan::crawl::CrawlPlan;
+use crate::plan::{FetchPlan, PagePlan};
 use crate::robots::Robots;
 use crate::sitemap::Sitemaps;
 
 /// Pages that may be on their way between fetched and delivered. They wait for the ledger's flush and for a slow reader, and
 /// hold their content meanwhile.
 const LEAVING_MAX: usize = 64;
+/// Batches of sitemap addresses that wait for the frontier.
+const BATCHES_MAX: usize = 4;
 /// A crawl that is stuck without cause looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -35,11 +37,16 @@ pub(super) struct Run {
     pub(super) job: Arc<Job>,
     pub(super) plan: Arc<CrawlPlan>,
     pub(super) seed: Url,
-    /// The plan of every page but for its address.
+    /// The plan of every page of the seed's origin but for its address.
     pub(super) page: PagePlan,
+    /// How pages of other origins are fetched: without the caller's headers and cookies.
+    pub(super) elsewhere: Arc<FetchPlan>,
     pub(super) rooms: Arc<Rooms>,
     pub(super) context: RunContext,
+    pub(super) billing: Billing,
     pub(super) purse: Purse,
+    /// Whether an earlier process began it: then a page may have been paid for and not shown.
+    pub(super) is_resumed: bool,
     pub(super) tariff: Tariff,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots rules are not obeyed.
@@ -73,7 +80,7 @@ pub(super) enum Ended {
 /// Crawls to the end.
 pub(super) async fn drive(
     run: &Arc<Run>,
-    sitemaps: Option<Sitemaps>,
+    sitemaps: Option<Arc<Sitemaps>>,
     server_stops: &CancellationToken,
 ) -> Ended {
     let mut pages = JoinSet::new();
@@ -89,7 +96,8 @@ pub(super) async fn drive(
             true => None,
             false => fill(run, &mut pages),
         };
-        run.job.count(|tally| tally.urls = lock(&run.frontier).counts());
+        run.job
+            .count(|tally| tally.urls = lock(&run.frontier).counts());
         if let Some(stop) = stop
             && pages.is_empty()
         {
@@ -151,6 +159,32 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<Stop> {
         }
     }
     None
+}
+
+/// Reads the sitemaps of a crawl beside it; the batches end with the last file.
+fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Vec<String>> {
+    let (sender, batches) = mpsc::channel(BATCHES_MAX);
+    let (named, seed, delay) = (
+        run.plan.sitemap.addresses.clone(),
+        run.seed.clone(),
+        run.plan.delay,
+    );
+    tokio::spawn(async move {
+        let starts = match named.is_empty() {
+            true => sitemaps.starts(&seed).await,
+            false => named,
+        };
+        // Ends by itself when nobody takes the batches any more.
+        let _summary = sitemaps.read(starts, delay, sender).await;
+    });
+    batches
+}
+
+async fn next_batch(batches: &mut Option<mpsc::Receiver<Vec<String>>>) -> Option<Vec<String>> {
+    match batches {
+        Some(batches) => batches.recv().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn hung_up(run: &Run) {

@@ -1,9 +1,12 @@
 //! One crawl from its turn to its end: restores what is stored, joins the parts, drives, writes the end down.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use tokio::sync::{Notify, mpsc};
+use url::Url;
 
 use super::desk::Crawls;
 use super::frontier::Frontier;
@@ -11,16 +14,20 @@ use super::gate::Gate;
 use super::job::Job;
 use super::recorder::Recorder;
 use super::run::{self, Ended, Run};
-use crate::fetch::CookieJar;
-use crate::model::Stop;
+use crate::fetch::{self, CookieJar};
+use crate::model::{Stop, UrlRow};
 use crate::page::RunContext;
 use crate::plan::crawl::CrawlPlan;
-use crate::plan::{FetchPlan, OutputPlan, PagePlan};
+use crate::plan::{FetchPlan, OutputPlan, Pace, PagePlan};
 use crate::plugins::Registry;
-use crate::store::{CrawlCounts, CrawlState, PageLog, StoreError, UrlRow};
+use crate::store::{CrawlCounts, CrawlState, PageLog, StoreError};
 
 /// Rows of a stored frontier that are read at once.
 const ROWS_AT_ONCE: u32 = 10_000;
+
+/// How long a page may wait for its turn at its host without losing time of its own: a host that wants ten seconds between
+/// requests has a turn for each of ten pages in flight.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a crawl begins with.
 pub(super) struct Beginning {
@@ -103,7 +110,8 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         // A seed that is no address was refused when the crawl was asked for.
         return Ok(Ended::Stopped(Stop::Failed));
     };
-    let frontier = Arc::new(Mutex::new(frontier(crawls, &job, &plan).await?));
+    let (frontier, was_begun) = frontier(crawls, &job, &plan).await?;
+    let frontier = Arc::new(Mutex::new(frontier));
     let log = open_log(crawls, &job).await?;
     let counts = CrawlCounts {
         n_pages: tally.n_pages,
@@ -121,8 +129,14 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
     let obeys_robots = plan.seed.fetch.respect_robots;
     let robots = obeys_robots.then(|| Arc::clone(&parts.robots));
     let gate = Arc::new(Gate::new(Arc::clone(&frontier), robots.clone()));
+    let page = page_plan(&plan, &seed, &gate);
     let run = Arc::new(Run {
-        page: page_plan(&plan, &gate),
+        elsewhere: Arc::new(FetchPlan {
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            ..(*page.fetch).clone()
+        }),
+        page,
         job,
         seed,
         rooms: Arc::clone(&parts.rooms),
@@ -130,8 +144,10 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
             registry,
             jar: Arc::new(CookieJar::new()),
         },
+        billing: parts.billing.clone(),
         purse,
-        tariff: parts.tariff.clone(),
+        is_resumed: tally.n_pages > 0 || was_begun,
+        tariff: parts.tariff,
         frontier,
         robots,
         gate,
@@ -141,20 +157,28 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         moved: Notify::new(),
         plan: Arc::clone(&plan),
     });
-    let sitemaps = plan.sitemap.is_used.then(|| parts.sitemaps.clone());
+    let sitemaps = plan.sitemap.is_used.then(|| Arc::clone(&parts.sitemaps));
     let ended = run::drive(&run, sitemaps, &parts.stop).await;
-    run.purse.close().await;
+    run.purse.close();
     drop(run);
     recorder.finish().await;
     Ok(ended)
 }
 
 /// The plan of every page: the seed's, with the crawl's gate in front of redirects, and links for the frontier.
-fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
+fn page_plan(plan: &CrawlPlan, seed: &Url, gate: &Arc<Gate>) -> PagePlan {
+    let mut headers = plan.seed.fetch.headers.clone();
+    // The frontier's addresses have no password; the seed's is one for its whole origin.
+    headers.extend(fetch::basic_authorization(seed).map(|value| (AUTHORIZATION, value)));
     let fetch = FetchPlan {
+        headers,
         // The crawl asks robots.txt itself, before it leases money.
         respect_robots: false,
         gate: Some(Arc::clone(gate) as _),
+        pace: Pace {
+            delay: plan.delay,
+            patience: PATIENCE,
+        },
         ..(*plan.seed.fetch).clone()
     };
     let output = OutputPlan {
@@ -168,12 +192,12 @@ fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
     }
 }
 
-/// The frontier as it is stored, or a new one with the seed.
+/// The frontier as it is stored and `true`, or a new one with the seed.
 async fn frontier(
     crawls: &Crawls,
     job: &Job,
     plan: &Arc<CrawlPlan>,
-) -> Result<Frontier, StoreError> {
+) -> Result<(Frontier, bool), StoreError> {
     let mut rows: Vec<UrlRow> = Vec::new();
     if job.in_background {
         loop {
@@ -190,15 +214,17 @@ async fn frontier(
         }
     }
     if !rows.is_empty() {
-        return Ok(Frontier::restore(Arc::clone(plan), rows.into_iter()));
+        let frontier = Frontier::restore(Arc::clone(plan), rows.into_iter());
+        return Ok((frontier, true));
     }
     let mut frontier = Frontier::new(Arc::clone(plan));
     frontier.add_seed();
-    Ok(frontier)
+    Ok((frontier, false))
 }
 
 async fn open_log(crawls: &Crawls, job: &Job) -> Result<PageLog, StoreError> {
-    let last = crawls.parts.store.last_page(&job.id).await?;
+    let last = crawls.parts.store.last_crawl_page(&job.id).await?;
+    let last = last.map(|page| page.place);
     let (data, id) = (crawls.parts.data.clone(), job.id.clone());
     tokio::task::spawn_blocking(move || PageLog::continue_after(&data, &id, last.as_ref()))
         .await

@@ -8,7 +8,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Pool, RouterPlan,
+    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
+    RouterPlan,
 };
 use crate::model::Nanodollars;
 
@@ -32,6 +33,7 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
                 max_age: Duration::ZERO,
                 allow_stale: false,
             },
+            pace: Pace::default(),
             gate: None,
         }),
         output: Arc::new(OutputPlan {
@@ -49,6 +51,7 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
             cookies: false,
             chunking: None,
             max_size: None,
+            discover: false,
         }),
         ceiling: Nanodollars::MAX,
         router: RouterPlan::default(),

@@ -116,7 +116,9 @@ impl PageLog {
     /// As [`Self::open`].
     pub fn remove(data: &Path, id: &str) -> Result<(), StoreError> {
         match path(data, id).and_then(std::fs::remove_file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed_to("remove")(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed_to("remove")(error))
+            }
             _ => Ok(()),
         }
     }

@@ -145,9 +145,13 @@ fn without_www(authority: &str) -> &str {
 
 fn host_of(authority: &str) -> &str {
     if authority.starts_with('[') {
-        return authority.find(']').map_or(authority, |end| &authority[..=end]);
+        return authority
+            .find(']')
+            .map_or(authority, |end| &authority[..=end]);
     }
-    authority.split_once(':').map_or(authority, |(host, _)| host)
+    authority
+        .split_once(':')
+        .map_or(authority, |(host, _)| host)
 }
 
 /// The registered domain of a name, by the public suffix list; `None` for addresses and names that cannot be registered.

@@ -83,8 +83,11 @@ pub(super) struct Table {
 
 /// What two addresses of one page have in common: everything but whether it is `http` or `https`.
 fn key(url: &str) -> &str {
-    let rest = url.strip_prefix("http").map(|rest| rest.strip_prefix('s').unwrap_or(rest));
-    rest.and_then(|rest| rest.strip_prefix("://")).unwrap_or(url)
+    let rest = url
+        .strip_prefix("http")
+        .map(|rest| rest.strip_prefix('s').unwrap_or(rest));
+    rest.and_then(|rest| rest.strip_prefix("://"))
+        .unwrap_or(url)
 }
 
 impl Table {

@@ -92,7 +92,11 @@ fn reasons_are_told() {
         ("http://a.example/deep", Skip::Depth),
     ];
     for (url, skip) in expected {
-        assert_eq!(reason(&mut frontier, url), Some(UrlState::Skipped(skip)), "{url}");
+        assert_eq!(
+            reason(&mut frontier, url),
+            Some(UrlState::Skipped(skip)),
+            "{url}"
+        );
     }
 }
 
@@ -114,7 +118,11 @@ fn hosts_belong_by_the_plans_switches() {
         tld: true,
         ..ScopePlan::default()
     };
-    check(ScopePlan::default(), "http://www.docs.example.co.uk/x", true);
+    check(
+        ScopePlan::default(),
+        "http://www.docs.example.co.uk/x",
+        true,
+    );
     check(ScopePlan::default(), "http://example.co.uk/", false);
     check(subdomains(), "http://example.co.uk/", true);
     check(subdomains(), "http://a.b.example.co.uk/", true);
@@ -132,7 +140,11 @@ fn hosts_belong_by_the_plans_switches() {
     check(external(host()), "http://b.test/", true);
     check(external(host()), "http://a.b.test/", false);
     let regex = regex::Regex::new("^(?:.*\\.b\\.test)$").expect("a regex");
-    check(external(External::Matching(regex)), "http://a.b.test:81/", true);
+    check(
+        external(External::Matching(regex)),
+        "http://a.b.test:81/",
+        true,
+    );
 }
 
 #[test]
@@ -200,7 +212,11 @@ fn a_limit_ends_the_crawl_and_tells_what_was_left() {
         ..plan("http://a.example/")
     });
     let seed = leased(&mut frontier);
-    frontier.complete(seed.n, &found(&["http://a.example/1", "http://a.example/2"]), true);
+    frontier.complete(
+        seed.n,
+        &found(&["http://a.example/1", "http://a.example/2"]),
+        true,
+    );
     let one = leased(&mut frontier);
     assert!(matches!(frontier.lease(), Lease::Wait));
     frontier.complete(one.n, &Discovered::default(), true);
@@ -213,9 +229,7 @@ fn a_limit_ends_the_crawl_and_tells_what_was_left() {
 type Site = Vec<Vec<usize>>;
 
 fn sites() -> impl Strategy<Value = Site> {
-    (2_usize..24).prop_flat_map(|n| {
-        prop::collection::vec(prop::collection::vec(0..n, 0..5), n)
-    })
+    (2_usize..24).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(0..n, 0..5), n))
 }
 
 fn address(page: usize) -> String {

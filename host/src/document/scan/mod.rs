@@ -36,15 +36,11 @@ pub fn scan(text: &str, url: &Url) -> Discovered {
     let page = url;
     let base = scan.base.as_deref().and_then(|base| page.join(base).ok());
     let base = Base::new(base.as_ref().filter(|base| is_web(base)).unwrap_or(page));
-    let mut found = Discovered {
-        n_dropped: scan.n_dropped,
-        ..Discovered::default()
-    };
+    let mut found = Discovered::default();
+    found.n_dropped = scan.n_dropped;
     // Different texts may be the same address.
-    let mut seen = std::collections::HashSet::with_capacity_and_hasher(
-        scan.links.len(),
-        FxBuildHasher,
-    );
+    let mut seen =
+        std::collections::HashSet::with_capacity_and_hasher(scan.links.len(), FxBuildHasher);
     let mut hidden = Vec::new();
     for link in &scan.links {
         let Some(url) = base.resolve(&link.written) else {
@@ -97,7 +93,7 @@ enum Name {
     Rel,
     Type,
     HttpEquiv,
-    MetaName,
+    Subject,
     Content,
 }
 
@@ -107,12 +103,12 @@ struct Values<'a>([Option<&'a str>; 7]);
 
 impl<'a> Values<'a> {
     fn get(&self, name: Name) -> Option<Cow<'a, str>> {
-        self.0[name as usize].map(|value| {
-            match memchr::memchr2(b'&', b'\0', value.as_bytes()) {
+        self.0[name as usize].map(
+            |value| match memchr::memchr2(b'&', b'\0', value.as_bytes()) {
                 None => Cow::Borrowed(value),
                 Some(_) => Cow::Owned(reference::replace_all(value)),
-            }
-        })
+            },
+        )
     }
 
     fn has_word(&self, name: Name, wanted: &[&str]) -> bool {
@@ -131,7 +127,7 @@ fn attribute(name: &[u8]) -> Option<Name> {
         3 if is("rel") => Some(Name::Rel),
         4 if is("href") => Some(Name::Href),
         4 if is("type") => Some(Name::Type),
-        4 if is("name") => Some(Name::MetaName),
+        4 if is("name") => Some(Name::Subject),
         7 if is("content") => Some(Name::Content),
         10 if is("http-equiv") => Some(Name::HttpEquiv),
         _ => None,
@@ -235,7 +231,9 @@ impl<'a> Scan<'a> {
             Some(media_type) => media_type.trim().eq_ignore_ascii_case("text/html"),
         };
         if values.has_word(Name::Rel, &["next", "prev", "canonical"])
-            || is_page && values.has_word(Name::Rel, &["alternate"]) && !values.has_word(Name::Rel, &["stylesheet"])
+            || is_page
+                && values.has_word(Name::Rel, &["alternate"])
+                && !values.has_word(Name::Rel, &["stylesheet"])
         {
             self.add(values, Name::Href, false);
         }
@@ -251,7 +249,7 @@ impl<'a> Scan<'a> {
         let Some(content) = values.get(Name::Content) else {
             return;
         };
-        if values.has_word(Name::MetaName, &["robots", "trawl"]) {
+        if values.has_word(Name::Subject, &["robots", "trawl"]) {
             self.is_nofollow |= values.has_word(Name::Content, &["nofollow", "none"]);
         }
         if values.has_word(Name::HttpEquiv, &["refresh"])
@@ -340,7 +338,9 @@ fn refresh_target(content: &str) -> Option<&str> {
     let rest = content.trim_start_matches(|c: char| c.is_ascii_whitespace());
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ';' || c == ',');
-    let named = rest.get(..3).is_some_and(|name| name.eq_ignore_ascii_case("url"));
+    let named = rest
+        .get(..3)
+        .is_some_and(|name| name.eq_ignore_ascii_case("url"));
     let url = match named.then(|| rest[3..].trim_start().strip_prefix('=')) {
         Some(Some(url)) => url.trim_start(),
         _ => rest,

@@ -86,10 +86,23 @@ fn absolute(link: &str) -> Option<String> {
     let (host, path) = after.split_at(slash);
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'.' || byte == b'-';
     // A name that ends in a digit may be an address in a form of its own, and `xn--` is checked.
-    let is_plain_host = host.bytes().all(|byte| is_name(byte) || byte.is_ascii_digit())
-        && host.bytes().last().is_some_and(|byte| byte.is_ascii_lowercase())
-        && host.split('.').all(|label| !label.is_empty() && !label.starts_with("xn--") && !label.starts_with('-') && !label.ends_with('-'))
-        && !host.rsplit('.').next().is_some_and(|last| last.starts_with("0x"));
+    let is_plain_host = host
+        .bytes()
+        .all(|byte| is_name(byte) || byte.is_ascii_digit())
+        && host
+            .bytes()
+            .last()
+            .is_some_and(|byte| byte.is_ascii_lowercase())
+        && host.split('.').all(|label| {
+            !label.is_empty()
+                && !label.starts_with("xn--")
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        })
+        && !host
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.starts_with("0x"));
     (is_plain_host && has_no_dots(&path[1..])).then(|| link.to_owned())
 }
 

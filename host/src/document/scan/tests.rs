@@ -22,40 +22,100 @@ fn links_stand_in_these_elements() {
     check("<a href=one>", &["https://a.example/dir/one"]);
     check("<A\r\n HREF = '../two#x'>", &["https://a.example/two"]);
     check("<area href=/three alt=''>", &["https://a.example/three"]);
-    check("<iframe src=four><a href=no></iframe>", &["https://a.example/dir/four"]);
-    check("<frameset><frame src=five>", &["https://a.example/dir/five"]);
-    check("<link rel='next nofollow' href=six>", &["https://a.example/dir/six"]);
-    check("<link rel=canonical href=//b.example/c>", &["https://b.example/c"]);
-    check("<link rel=alternate hreflang=de href=/de>", &["https://a.example/de"]);
-    check("<link rel=alternate type=application/rss+xml href=/rss>", &[]);
+    check(
+        "<iframe src=four><a href=no></iframe>",
+        &["https://a.example/dir/four"],
+    );
+    check(
+        "<frameset><frame src=five>",
+        &["https://a.example/dir/five"],
+    );
+    check(
+        "<link rel='next nofollow' href=six>",
+        &["https://a.example/dir/six"],
+    );
+    check(
+        "<link rel=canonical href=//b.example/c>",
+        &["https://b.example/c"],
+    );
+    check(
+        "<link rel=alternate hreflang=de href=/de>",
+        &["https://a.example/de"],
+    );
+    check(
+        "<link rel=alternate type=application/rss+xml href=/rss>",
+        &[],
+    );
     check("<link rel=stylesheet href=/css>", &[]);
-    check("<meta http-equiv=Refresh content=\"3; URL='/seven?a=1&amp;b=2'\">", &["https://a.example/seven?a=1&b=2"]);
+    check(
+        "<meta http-equiv=Refresh content=\"3; URL='/seven?a=1&amp;b=2'\">",
+        &["https://a.example/seven?a=1&b=2"],
+    );
     check("<meta http-equiv=refresh content=10>", &[]);
-    check("<a href=x><a href=./x><a href=x#y>", &["https://a.example/dir/x"]);
-    check("<a href='a&amp;b'><a href=' c\n'>", &["https://a.example/dir/a&b", "https://a.example/dir/c"]);
+    check(
+        "<a href=x><a href=./x><a href=x#y>",
+        &["https://a.example/dir/x"],
+    );
+    check(
+        "<a href='a&amp;b'><a href=' c\n'>",
+        &["https://a.example/dir/a&b", "https://a.example/dir/c"],
+    );
     check("<a href=one href=two>", &["https://a.example/dir/one"]);
     check("<a href=\"\">", &["https://a.example/dir/page?q=1"]);
-    check("<a href=mailto:x@y><a href='javascript:void(0)'><a href=ftp://a/>", &[]);
+    check(
+        "<a href=mailto:x@y><a href='javascript:void(0)'><a href=ftp://a/>",
+        &[],
+    );
 }
 
 #[test]
 fn what_is_text_is_no_link() {
-    check("<!-- <a href=x> --><a href=y>", &["https://a.example/dir/y"]);
-    check("<script>'<a href=x>'</script><style><a href=x></style>", &[]);
-    check("<textarea><a href=x></textarea><title><a href=x></title><xmp><a href=x></xmp>", &[]);
-    check("<template><a href=x><template></template></template><a href=y>", &["https://a.example/dir/y"]);
-    check("<noscript><a href=x></noscript>", &["https://a.example/dir/x"]);
-    check("<p title='<a href=x>'><p title=it's><a href=y>", &["https://a.example/dir/y"]);
+    check(
+        "<!-- <a href=x> --><a href=y>",
+        &["https://a.example/dir/y"],
+    );
+    check(
+        "<script>'<a href=x>'</script><style><a href=x></style>",
+        &[],
+    );
+    check(
+        "<textarea><a href=x></textarea><title><a href=x></title><xmp><a href=x></xmp>",
+        &[],
+    );
+    check(
+        "<template><a href=x><template></template></template><a href=y>",
+        &["https://a.example/dir/y"],
+    );
+    check(
+        "<noscript><a href=x></noscript>",
+        &["https://a.example/dir/x"],
+    );
+    check(
+        "<p title='<a href=x>'><p title=it's><a href=y>",
+        &["https://a.example/dir/y"],
+    );
     check("<a href=x", &[]);
     check("<a href='x>", &[]);
-    check("a < b <a href=y> </ <!doctype html><?x?><plaintext><a href=x>", &["https://a.example/dir/y"]);
-    check("<script><!-- <script> </script> <a href=x> --></script><a href=y>", &["https://a.example/dir/y"]);
+    check(
+        "a < b <a href=y> </ <!doctype html><?x?><plaintext><a href=x>",
+        &["https://a.example/dir/y"],
+    );
+    check(
+        "<script><!-- <script> </script> <a href=x> --></script><a href=y>",
+        &["https://a.example/dir/y"],
+    );
 }
 
 #[test]
 fn the_first_base_counts_for_all() {
-    check("<a href=x><base href=/up/><base href=/no/>", &["https://a.example/up/x"]);
-    check("<base target=y><base href=http://b.example/><a href=x>", &["http://b.example/x"]);
+    check(
+        "<a href=x><base href=/up/><base href=/no/>",
+        &["https://a.example/up/x"],
+    );
+    check(
+        "<base target=y><base href=http://b.example/><a href=x>",
+        &["http://b.example/x"],
+    );
     check("<base href=data:x><a href=x>", &["https://a.example/dir/x"]);
 }
 
@@ -72,7 +132,9 @@ fn nofollow_is_told_unless_another_link_does_not_say_it() {
 
 #[test]
 fn a_page_has_so_many_links_and_no_more() {
-    let many: String = (0..LINKS_MAX + 10).map(|n| format!("<a href={n}>")).collect();
+    let many: String = (0..LINKS_MAX + 10)
+        .map(|n| format!("<a href={n}>"))
+        .collect();
     let found = scan(&many, &Url::parse("http://a.example/").expect("an address"));
     assert_eq!((found.len(), found.n_dropped), (LINKS_MAX, 10));
 }

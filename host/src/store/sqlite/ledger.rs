@@ -153,7 +153,7 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
         .fetch_all(readers)
         .await
         .map_err(&failed)?;
-            for row in &rows {
+        for row in &rows {
             let reserve = open_reserve(row)?;
             let Some(reserve) = outstanding(readers, reserve, &open).await? else {
                 continue;
