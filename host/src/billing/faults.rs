@@ -94,6 +94,10 @@ impl Store for Faulty {
         self.store.open_reserves()
     }
 
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
+        self.store.run_spent(run)
+    }
+
     fn statement<'a>(
         &'a self,
         account: &'a AccountId,

@@ -282,7 +282,7 @@ pub async fn settle(
     let posted = hold.post(&charge).await;
     count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
-        Ok(()) => {
+        Ok(charge) => {
             if let Some(keeping) = keeping {
                 keeping.keep();
             }

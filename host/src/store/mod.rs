@@ -18,7 +18,7 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 
 use crate::clock::Timestamp;
-use crate::model::{Stop, UrlRow};
+use crate::model::{Nanodollars, Stop, UrlRow};
 
 pub use account::{AccountId, AccountRecord, KeyRecord};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
@@ -77,6 +77,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Every reserve that was neither posted nor voided.
     fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>>;
+
+    /// What a run has been charged, by the posts that name its pages.
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars>;
 
     /// A page of an account's entries in the order they were written, with sums over the whole window.
     fn statement<'a>(
@@ -164,7 +167,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The last page of a crawl.
     fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>>;
 
-    /// Forgets crawls that ended before a time, and returns their ids. What they cost stays in the ledger.
+    /// Forgets crawls that ended before a time, and returns their ids. What they cost stays in the ledger. Not one step: a large
+    /// crawl goes part by part, so that nobody waits for long, and one that is gone in part only goes with the next call.
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
 
     /// Ends the connections after what was begun is done.

@@ -16,13 +16,15 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Row};
 use tokio::sync::{Mutex, MutexGuard};
 
+use crawls::Expiry;
+
 use super::{
     AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
     KeptAnswer, KeyRecord, OpenReserve, PageRow, Posted, Progress, StatementPage, Store,
     StoreError, StoreFuture, Window, Written,
 };
 use crate::clock::Timestamp;
-use crate::model::{Stop, UrlRow};
+use crate::model::{Nanodollars, Stop, UrlRow};
 
 /// Connections that read. Statements are rare; two keep one long statement from holding up the next.
 const READERS_MAX: u32 = 2;
@@ -154,6 +156,10 @@ impl Store for SqliteStore {
         Box::pin(ledger::open_reserves(&self.readers))
     }
 
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
+        Box::pin(ledger::run_spent(&self.readers, run))
+    }
+
     fn statement<'a>(
         &'a self,
         account: &'a AccountId,
@@ -277,8 +283,16 @@ impl Store for SqliteStore {
 
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
         Box::pin(async move {
-            let mut writer = self.writer().await?;
-            crawls::expire(writer.connection(), before).await
+            let mut ids = Vec::new();
+            loop {
+                // Taken for each step again, so that the ledger's groups go in between.
+                let mut writer = self.writer().await?;
+                match crawls::expire_part(writer.connection(), before).await? {
+                    Expiry::Part => {}
+                    Expiry::Whole(id) => ids.push(id),
+                    Expiry::Nothing => return Ok(ids),
+                }
+            }
         })
     }
 

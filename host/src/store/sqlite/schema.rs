@@ -104,6 +104,7 @@ CREATE TABLE crawls (
 ) STRICT;
 
 CREATE INDEX crawls_of_account ON crawls (account, created);
+CREATE INDEX crawls_by_end ON crawls (ended);
 CREATE INDEX crawls_unfinished ON crawls (state) WHERE state <> 'ended';
 
 CREATE TABLE crawl_urls (
