@@ -14,7 +14,7 @@ use super::queue::{Effect, Item, Queue};
 use super::{Billing, key};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
-use crate::store::{AccountId, Entry, EntryKind};
+use crate::store::{AccountId, Entry, EntryKind, StoreError};
 
 /// Begin of a slice's name; the store finds what slices have set aside by it.
 const SLICE: &str = "p:";
@@ -100,8 +100,8 @@ impl Billing {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn spent_by_run(&self, run: &str) -> Result<Nanodollars, super::BillingError> {
-        Ok(self.store.run_spent(run).await?)
+    pub async fn spent_by_run(&self, run: &str) -> Result<Nanodollars, StoreError> {
+        self.store.run_spent(run).await
     }
 
     /// What a page of a run was charged before, by this or an earlier process.

@@ -100,9 +100,11 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         .await?;
     job.count(|tally| tally.state = CrawlState::Running);
     let tally = job.tally();
+    // By the ledger: what was paid and could not be written down counts too, so that no restart passes the ceiling.
+    let spent = parts.billing.spent_by_run(&job.id).await?;
     let purse = parts
         .billing
-        .purse(&job.account, &job.id, plan.ceiling, tally.spent);
+        .purse(&job.account, &job.id, plan.ceiling, spent);
     let Ok(purse) = purse else {
         return Ok(Ended::Stopped(Stop::Balance));
     };

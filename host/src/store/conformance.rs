@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use super::crawl_conformance::{
+    a_crawl_is_kept_from_first_to_last, every_state_of_an_address_comes_back,
+    old_crawls_are_forgotten_whole, progress_is_whole_and_counts_once,
+};
 use super::*;
 use crate::model::{Charge, Nanodollars};
 
@@ -177,6 +181,33 @@ async fn open_reserves_are_found_wherever_they_are(store: &dyn Store) {
     assert_eq!(found, [("new", 9), ("old", 7)]);
 }
 
+async fn what_is_left_of_a_slice_is_open(store: &dyn Store) {
+    with_account(store, 1_000).await;
+    let of_slice = |slice: &str, id: &str, kind, amount, held| Entry {
+        hold: format!("p:{slice}"),
+        ..entry(id, kind, amount, held)
+    };
+    let group = [
+        of_slice("1", "r:p:1/1", EntryKind::Reserve, 0, 300),
+        of_slice("1", "c:run:1", EntryKind::Post, -40, -40),
+        of_slice("1", "v:p:1/2", EntryKind::Void, 0, 0),
+        of_slice("1", "r:p:1/3", EntryKind::Reserve, 0, 100),
+        of_slice("1", "c:run:2", EntryKind::Post, -50, -50),
+        of_slice("2", "r:p:2/1", EntryKind::Reserve, 0, 200),
+        of_slice("2", "v:p:2/2", EntryKind::Void, 0, -200),
+    ];
+    store.post_group(&group).await.expect("written");
+    let open = store.open_reserves().await.expect("a search");
+    let open: Vec<_> = open.iter().map(|open| (&*open.hold, open.held.0)).collect();
+    assert_eq!(open, [("p:1", 310)]);
+    assert_eq!(sums(store).await, (910, 310));
+    let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };
+    assert_eq!((spent("run").await, spent("ru").await), (90, 0));
+    let rest = of_slice("1", "s:p:1", EntryKind::Void, 0, -310);
+    store.post_group(&[rest]).await.expect("written");
+    assert_eq!(store.open_reserves().await.expect("a search"), []);
+}
+
 async fn a_statement_has_pages_and_a_window(store: &dyn Store) {
     with_account(store, 1000).await;
     let posts: Vec<Entry> = (0..10)
@@ -290,4 +321,9 @@ conformance! {
     open_reserves_are_found_wherever_they_are,
     a_statement_has_pages_and_a_window,
     answers_are_kept_for_their_time,
+    what_is_left_of_a_slice_is_open,
+    a_crawl_is_kept_from_first_to_last,
+    progress_is_whole_and_counts_once,
+    every_state_of_an_address_comes_back,
+    old_crawls_are_forgotten_whole,
 }

@@ -8,6 +8,8 @@ mod answer;
 #[cfg(test)]
 mod conformance;
 mod crawl;
+#[cfg(test)]
+mod crawl_conformance;
 mod data_dir;
 mod ledger;
 mod page_log;

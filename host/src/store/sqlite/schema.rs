@@ -202,8 +202,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::store::DataDir;
     use crate::store::sqlite::SqliteStore;
+    use crate::store::{DataDir, Store};
 
     async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
@@ -229,6 +229,23 @@ mod tests {
             refusal.to_string(),
             "the database has schema version 99, this program knows versions up to 2: use the newer program that wrote it"
         );
+    }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_version_goes_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        execute(directory.path(), VERSION_1).await.expect("tables");
+        let rows = "PRAGMA user_version = 1; PRAGMA application_id = 0x7472776c;
+            INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+        execute(directory.path(), rows).await.expect("an account");
+        for _ in 0..2 {
+            let store = open(directory.path()).await.expect("brought up to date");
+            let accounts = store.accounts().await.expect("accounts");
+            assert_eq!(accounts[0].balance.0, 5);
+            assert_eq!(store.unfinished_crawls().await.expect("none"), []);
+            store.close().await;
+        }
     }
 
     #[tokio::test]
