@@ -237,6 +237,13 @@ impl App {
             served = serving.into_future() => served?,
             () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
         }
+        self.close().await;
+        Ok(())
+    }
+
+    /// Ends what runs and closes the ledger, the page cache and the store. Crawls in the background go on at the next start.
+    pub async fn close(&self) {
+        self.stop.cancel();
         self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
         self.tasks.close();
@@ -245,7 +252,6 @@ impl App {
             let _late = tokio::time::timeout(DRAIN_MAX, pages.flush()).await;
         }
         self.store.close().await;
-        Ok(())
     }
 
     async fn drained_too_long(&self) {

@@ -1,6 +1,7 @@
 //! The command line. Each command is a file; rules live in the rooms.
 
 mod account;
+mod crawl;
 pub mod plugin;
 mod scrape;
 mod serve;
@@ -26,6 +27,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Fetch one page and print its content; no server needed.
     Scrape(scrape::ScrapeArgs),
+    /// Crawl a site into a file, a folder or a pipe; no server needed.
+    Crawl(crawl::CrawlArgs),
     /// Create accounts, top them up, read their statements.
     Account(account::AccountArgs),
     /// Write, build, test, check and list plugins.
@@ -52,6 +55,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(args) => runtime()?.block_on(serve::run(args)),
         Command::Scrape(args) => runtime()?.block_on(scrape::run(args)),
+        Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Plugin(command) => plugin::run(command),
     }

@@ -69,17 +69,16 @@ impl Routing {
             return Ok(dealing.fresh(fetched));
         };
         if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
-            return dealing.unasked(&kept, "hit", None).await;
+            return self.unasked(&dealing, &kept, "hit", None).await;
         }
         match self.renewed(plan, &dealing, &kept, jar).await {
             Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
-                dealing
-                    .unasked(&kept, "stale", Some(error.to_string()))
+                self.unasked(&dealing, &kept, "stale", Some(error.to_string()))
                     .await
             }
             Ok(got) if plan.fetch.cache.allow_stale && got.fetched.page.status >= 500 => {
                 let reason = format!("the site answered {}", got.fetched.page.status);
-                dealing.unasked(&kept, "stale", Some(reason)).await
+                self.unasked(&dealing, &kept, "stale", Some(reason)).await
             }
             answer => {
                 if matches!(answer, Ok(Got { told: None, .. })) {
@@ -104,11 +103,15 @@ impl Routing {
             at: &ask.at,
             headers: &ask.headers,
         });
-        let fetched = self.own_http.fetch(&plan.fetch, url, jar, condition);
-        let mut fetched = match plan.fetch.cache.allow_stale {
-            false => fetched.await?,
-            true => in_time(plan.fetch.timeout, fetched).await?,
-        };
+        let mut fetch = Arc::clone(&plan.fetch);
+        if fetch.cache.allow_stale {
+            // Leaves time for the kept page when the site does not answer.
+            fetch = Arc::new(FetchPlan {
+                timeout: fetch.timeout - fetch.timeout / TIME_FOR_STALE,
+                ..(*fetch).clone()
+            });
+        }
+        let mut fetched = self.own_http.fetch(&fetch, url, jar, condition).await?;
         if ask
             .as_ref()
             .is_some_and(|ask| is_not_modified(&fetched, &ask.at))
@@ -116,9 +119,23 @@ impl Routing {
             if let Some(valid) = dealing.validated(kept, &fetched) {
                 return Ok(valid);
             }
-            fetched = self.own_http.fetch(&plan.fetch, url, jar, None).await?;
+            fetched = self.own_http.fetch(&fetch, url, jar, None).await?;
         }
         Ok(dealing.fresh(fetched))
+    }
+
+    /// The kept page without a word of its site. robots.txt and the run are asked as they are when a page is fetched.
+    async fn unasked(
+        &self,
+        dealing: &Dealing<'_>,
+        kept: &StoredPage,
+        status: &'static str,
+        reason: Option<String>,
+    ) -> Result<Got, FetchError> {
+        let way = kept.redirects(dealing.url);
+        let asked = self.own_http.may_serve(dealing.plan, dealing.url, &way);
+        asked.await?;
+        Ok(dealing.served(kept, status, reason))
     }
 
     /// `None` when this request may neither be answered from the cache nor leave anything in it.
@@ -145,23 +162,6 @@ impl Routing {
 }
 
 impl Dealing<'_> {
-    /// The kept page without a word of its site. The run is asked about its redirects, as it is when they are followed.
-    async fn unasked(
-        &self,
-        kept: &StoredPage,
-        status: &'static str,
-        reason: Option<String>,
-    ) -> Result<Got, FetchError> {
-        if let Some(gate) = &self.plan.gate {
-            for to in kept.redirects(self.url) {
-                if !gate.may_follow(self.url, &to).await {
-                    return Err(FetchError::RedirectRefused(to));
-                }
-            }
-        }
-        Ok(self.served(kept, status, reason))
-    }
-
     /// The kept page, and what is told of it.
     fn served(&self, kept: &StoredPage, status: &'static str, reason: Option<String>) -> Got {
         count(status);
@@ -284,17 +284,6 @@ fn told(kept: &StoredPage, status: &'static str, reason: Option<String>, now: Ti
         told["reason"] = reason.into();
     }
     told
-}
-
-/// Leaves time for the kept page when the site does not answer.
-async fn in_time(
-    timeout: Duration,
-    fetched: impl Future<Output = Result<Fetched, FetchError>>,
-) -> Result<Fetched, FetchError> {
-    let time_max = timeout - timeout / TIME_FOR_STALE;
-    tokio::time::timeout(time_max, fetched)
-        .await
-        .unwrap_or(Err(FetchError::TimedOut(time_max)))
 }
 
 /// Whether this is the answer to the question about an address: a redirect may have led elsewhere, where nothing was asked.

@@ -76,16 +76,48 @@ impl OwnHttp {
             return Err(FetchError::Refused(refusal));
         }
         delay = delay.max(verdict.crawl_delay.unwrap_or_default());
-        let gate = RobotsGate {
-            robots: Arc::clone(&self.robots),
-            gate: plan.gate.clone(),
-        };
         let plan = FetchPlan {
-            gate: Some(Arc::new(gate)),
+            gate: Some(Arc::new(self.gate(plan))),
             ..plan.clone()
         };
         self.attempt(&plan, url, jar, condition, delay, &mut time)
             .await
+    }
+
+    /// Whether a page that is there already may serve: robots.txt and the run say about its address and its redirects what they
+    /// say when it is fetched.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub(super) async fn may_serve(
+        &self,
+        plan: &FetchPlan,
+        url: &Url,
+        redirects: &[Url],
+    ) -> Result<(), FetchError> {
+        let gate: Option<Arc<dyn RedirectGate>> = match plan.respect_robots {
+            false => plan.gate.clone(),
+            true => {
+                if let Some(refusal) = self.robots.verdict(url).await.refusal(url) {
+                    return Err(FetchError::Refused(refusal));
+                }
+                Some(Arc::new(self.gate(plan)))
+            }
+        };
+        let Some(gate) = gate else { return Ok(()) };
+        for to in redirects {
+            if !gate.may_follow(url, to).await {
+                return Err(FetchError::RedirectRefused(to.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn gate(&self, plan: &FetchPlan) -> RobotsGate {
+        RobotsGate {
+            robots: Arc::clone(&self.robots),
+            gate: plan.gate.clone(),
+        }
     }
 
     /// Tries until there is an answer that stands, or no time for another try.

@@ -187,3 +187,26 @@ async fn many_runs_at_once_get_the_page() {
         Some("hit")
     );
 }
+
+#[tokio::test]
+async fn robots_rules_hold_for_kept_pages_too() {
+    let world = World::start(|head| match head.split(' ').nth(1) {
+        Some("/robots.txt") => ok("", "User-agent: *\nDisallow: /closed\n"),
+        Some("/moved") => answer("301 Moved Permanently", "Location: /closed/by\r\n"),
+        _ => ok("", "x"),
+    })
+    .await;
+    for path in ["/closed", "/moved", "/open"] {
+        world.get(path).await.expect("fetched");
+    }
+    let obeying = |plan: &mut FetchPlan| plan.respect_robots = true;
+    let n_before = world.seen().len();
+    for path in ["/closed", "/moved"] {
+        let refused = world.get_with(path, obeying).await;
+        let failure = refused.expect_err("not allowed");
+        assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED, "{path}");
+    }
+    let open = world.get_with("/open", obeying).await.expect("kept");
+    assert_eq!(status_of(&open), Some("hit"));
+    assert_eq!((n_before, world.seen().len()), (4, 1));
+}
