@@ -20,9 +20,11 @@ use run::AppRun;
 
 use crate::api::{self, Health, Run, Service};
 use crate::billing::{Account, Billing, Prices, Tariff};
+use crate::cache::{self, CacheConfig, PageCache};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::control::{self, Desk};
+use crate::crawl::{Crawls, CrawlsParts};
 use crate::egress::Egress;
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
@@ -57,9 +59,11 @@ pub struct App {
     plugins: Arc<Plugins>,
     rooms: Arc<Rooms>,
     billing: Billing,
+    crawls: Crawls,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
     tasks: TaskTracker,
+    pages: Option<Arc<PageCache>>,
     stop: CancellationToken,
     health: Mutex<Option<(Instant, Health)>>,
     started: Instant,
@@ -80,11 +84,16 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Builds the rooms that serve pages. Compiled plugins are kept in `cache`.
+    /// Builds the rooms that serve pages. Compiled plugins are kept in `compiled`, fetched pages in `pages`.
     ///
     /// # Errors
     /// A setting that makes no sense, or a plugin that does not load.
-    pub async fn build(config: &Config, manifest: &Path, cache: PathBuf) -> anyhow::Result<Self> {
+    pub async fn build(
+        config: &Config,
+        manifest: &Path,
+        compiled: PathBuf,
+        pages: Option<Arc<PageCache>>,
+    ) -> anyhow::Result<Self> {
         let egress =
             Egress::new(settings::egress(config)?).context("the way out cannot be set up")?;
         let fetch = FetchConfig {
@@ -106,10 +115,10 @@ impl Engine {
             settings::robots_token(config)?,
         ));
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
-        let routing = Routing::new(fetcher, politeness, Arc::clone(&robots));
+        let routing = Routing::new(fetcher, politeness, Arc::clone(&robots)).with_cache(pages);
         let manifest =
             std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
-        let cache_dir = std::path::absolute(cache)
+        let cache_dir = std::path::absolute(compiled)
             .context("the folder for compiled plugins has no absolute path")?;
         let load = move || {
             Plugins::start(PluginsConfig {
@@ -144,11 +153,35 @@ impl App {
         let prices = settings::prices(&config)?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
-        let engine = Engine::build(&config, &places.plugins, places.data.join("compiled")).await?;
+        let pages = pages(&config, &places.data).await?;
+        let compiled = places.data.join("compiled");
+        let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
+        let stop = CancellationToken::new();
+        let pools = settings::pools(&config)?;
+        let known_pools = pools.clone();
+        let snapshot = Arc::clone(&engine.plugins);
+        let crawls = Crawls::new(CrawlsParts {
+            rooms: Arc::clone(&engine.rooms),
+            robots: engine.robots,
+            sitemaps: engine.sitemaps,
+            store: Arc::clone(&store),
+            billing: billing.clone(),
+            tariff: Tariff::PayAsYouGo(prices),
+            clock: Clock::wall(),
+            data: places.data.clone(),
+            snapshot: Arc::new(move || snapshot.snapshot()),
+            write_entry: api::write_entry,
+            plan_again: Arc::new(move |request, verb, registry| {
+                api::crawl_plan(request, verb, registry, &known_pools)
+            }),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
         Ok(Arc::new(Self {
-            pools: settings::pools(&config)?,
+            pools,
             config,
+            crawls,
             prices,
             plugins: engine.plugins,
             rooms: engine.rooms,
@@ -156,7 +189,8 @@ impl App {
             billing,
             store,
             tasks,
-            stop: CancellationToken::new(),
+            stop,
+            pages,
             health: Mutex::default(),
             started: Instant::now(),
             data: places.data.clone(),
@@ -187,6 +221,10 @@ impl App {
         control::listen(&self.data, desk, self.stop.clone(), &self.tasks)?;
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        self.crawls
+            .take_up()
+            .await
+            .context("the crawls of the last process cannot be taken up")?;
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             stop.run_until_cancelled(telemetry::keep_up()).await;
@@ -199,9 +237,13 @@ impl App {
             served = serving.into_future() => served?,
             () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
         }
+        self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
         self.tasks.close();
         let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
+        if let Some(pages) = &self.pages {
+            let _late = tokio::time::timeout(DRAIN_MAX, pages.flush()).await;
+        }
         self.store.close().await;
         Ok(())
     }
@@ -250,6 +292,10 @@ impl Service for App {
         ))
     }
 
+    fn crawls(&self) -> &Crawls {
+        &self.crawls
+    }
+
     fn plugins(&self) -> serde_json::Value {
         status(&self.plugins)
     }
@@ -257,6 +303,22 @@ impl Service for App {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(self.checked_health())
     }
+}
+
+/// Opens the page cache unless it is turned off. One that cannot be opened is no reason not to serve.
+async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCache>>> {
+    if config.cache.size_mib == 0 {
+        return Ok(None);
+    }
+    let config = CacheConfig {
+        folder: cache::folder(data),
+        bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
+        clock: Clock::wall(),
+    };
+    let opened = tokio::task::spawn_blocking(move || PageCache::open(config)).await?;
+    Ok(opened
+        .inspect_err(|error| tracing::warn!(error = %error, "the page cache cannot be opened; pages are not kept"))
+        .ok())
 }
 
 fn status(plugins: &Plugins) -> serde_json::Value {

@@ -16,6 +16,8 @@ pub struct Config {
     pub prices: PriceSettings,
     /// Bounds the operator may move.
     pub limits: LimitSettings,
+    /// Pages kept for the next time they are asked for.
+    pub cache: CacheSettings,
 }
 
 /// `[egress]`
@@ -92,6 +94,21 @@ impl Default for LimitSettings {
     }
 }
 
+/// `[cache]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheSettings {
+    /// Mebibytes that the page cache may take on disk; 0 turns it off.
+    pub size_mib: u64,
+}
+
+impl Default for CacheSettings {
+    fn default() -> Self {
+        // About 70,000 pages of the usual size, compressed.
+        Self { size_mib: 1024 }
+    }
+}
+
 /// Where the server listens when nobody says otherwise.
 pub const LISTEN_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8700);
@@ -154,5 +171,6 @@ mod tests {
         let config: Config = toml::from_str("").expect("an empty file");
         assert_eq!(config.limits.requests_per_minute, 10_000);
         assert_eq!(config.prices.gigabyte, "1");
+        assert!(config.cache.size_mib > 0, "the cache is on by default");
     }
 }

@@ -16,6 +16,7 @@ pub mod fetch;
 pub mod robots;
 pub mod sitemap;
 
+pub mod cache;
 pub mod document;
 pub mod plugins;
 pub mod store;
@@ -24,6 +25,7 @@ pub mod billing;
 pub mod extract;
 pub mod routing;
 
+pub mod crawl;
 pub mod page;
 pub mod scrape;
 

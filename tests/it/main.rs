@@ -4,6 +4,8 @@
     reason = "a test says what it expects and stops where it is not so"
 )]
 
+mod cache;
+mod crawl_kill;
 mod egress;
 mod fetch;
 mod limits;

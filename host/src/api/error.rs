@@ -22,6 +22,8 @@ pub(crate) enum ApiError {
     Closed,
     /// No such path.
     NotFound,
+    /// No such crawl of this account.
+    NoCrawl,
     /// The path exists, but not with this method.
     Method,
     /// The body came too slowly.
@@ -49,7 +51,7 @@ impl ApiError {
             Self::Key => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::Closed => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::NoCrawl => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) => StatusCode::CONFLICT,
@@ -69,6 +71,9 @@ impl ApiError {
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::Closed => "this endpoint is open to the server's own machine only".to_owned(),
             Self::NotFound => "there is no such endpoint, see /openapi.json".to_owned(),
+            Self::NoCrawl => {
+                "there is no crawl with this id, or it ended more than 7 days ago".to_owned()
+            }
             Self::Method => {
                 "this endpoint does not take this method, see the header `Allow`".to_owned()
             }
@@ -94,6 +99,7 @@ impl ApiError {
             | Self::AiSubscription
             | Self::Closed
             | Self::NotFound
+            | Self::NoCrawl
             | Self::Method
             | Self::SlowBody
             | Self::Conflict(_)
@@ -132,7 +138,9 @@ impl From<RequestError> for ApiError {
 impl From<FundsError> for ApiError {
     fn from(error: FundsError) -> Self {
         match error {
-            FundsError::Empty | FundsError::AllHeld => Self::Funds(error.to_string()),
+            FundsError::Empty | FundsError::AllHeld | FundsError::CeilingReached => {
+                Self::Funds(error.to_string())
+            }
             FundsError::UnknownAccount => Self::Key,
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }

@@ -1,4 +1,4 @@
-//! `POST /links`: the links of pages, without their content.
+//! `POST /links`: a crawl that returns the links of pages, without their content.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use axum::response::Response;
 
 use super::error::ApiError;
 use super::wire::{ScrapeRequest, Verb};
-use super::{Api, entry::Entry, post, scrape};
+use super::{Api, crawl, entry::Entry, post, scrape};
 use crate::billing::Account;
 
 #[utoipa::path(
     post,
     path = "/links",
-    description = "Fetches the named pages and returns their links: `links` is always there and `content` always empty.",
+    description = "Walks a site as `/crawl` does and returns the links of its pages: `links` is always there and `content` always \
+        empty. `limit: 1` gives those of one page.",
     request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
     responses(
         (status = 200, description = "One entry a page", body = Vec<Entry>),
@@ -29,6 +30,6 @@ pub(super) async fn links(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let work = |posted| scrape::pages(posted, Verb::Links);
+    let work = |posted| crawl::pages(posted, Verb::Links);
     post::serve(&api, account, request, scrape::BODY_BYTES_MAX, work).await
 }

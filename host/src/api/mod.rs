@@ -4,6 +4,7 @@
 
 mod auth;
 mod catalog;
+mod crawl;
 mod credits;
 mod drain;
 mod entry;
@@ -35,7 +36,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::page::PageOutcome;
-use crate::plan::{Catalog, PagePlan};
+use crate::plan::crawl::CrawlPlan;
+use crate::plan::{Catalog, ConfiguredPool, PagePlan};
 
 /// What a request object means, for callers inside the program: the command line asks in the interface's own words.
 ///
@@ -53,11 +55,29 @@ pub fn plan(
         .map(|plan| plan.pages)
 }
 
-/// A page's entry as the interface would write it.
-pub fn entry_json(outcome: &PageOutcome) -> Vec<u8> {
-    let mut entry = Vec::new();
-    entry::write(outcome, &mut entry);
-    entry
+/// What a stored request of a crawl means. `verb` is `crawl` or `links`.
+///
+/// # Errors
+/// The text that names the parameter which is wrong.
+pub fn crawl_plan(
+    request: &str,
+    verb: &str,
+    catalog: &dyn Catalog,
+    pools: &[ConfiguredPool],
+) -> Result<CrawlPlan, String> {
+    let ground = wire::Ground { catalog, pools };
+    let verb = wire::Verb::named(verb).ok_or("the crawl has an unknown verb")?;
+    let request = wire::crawl_request(request.as_bytes(), verb, ground);
+    let mut crawls = request.map_err(|error| error.to_string())?.crawls;
+    match (crawls.pop(), crawls.is_empty()) {
+        (Some(crawl), true) => Ok(crawl.plan),
+        _ => Err("the crawl has more than one seed".to_owned()),
+    }
+}
+
+/// Appends a page's entry as the interface writes it.
+pub fn write_entry(outcome: &PageOutcome, entry: &mut Vec<u8>) {
+    entry::write(outcome, entry);
 }
 
 /// What every handler gets.

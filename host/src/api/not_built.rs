@@ -3,8 +3,7 @@
 use super::error::ApiError;
 
 /// POST endpoints without anything behind them.
-pub(super) const POSTS: [&str; 12] = [
-    "/crawl",
+pub(super) const POSTS: [&str; 11] = [
     "/screenshot",
     "/unblocker",
     "/search",

@@ -11,7 +11,7 @@ use utoipa::{Modify, OpenApi};
 use super::Api;
 use super::error::ApiError;
 use super::post::Form;
-use super::{credits, health, links, plugins, scrape, transform};
+use super::{crawl, credits, health, links, plugins, scrape, transform};
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
@@ -24,6 +24,12 @@ use super::{credits, health, links, plugins, scrape, transform};
     paths(
         scrape::scrape,
         links::links,
+        crawl::crawl,
+        crawl::show,
+        crawl::stop,
+        crawl::stored_pages,
+        crawl::skipped,
+        crawl::resume,
         transform::transform,
         credits::credits,
         plugins::plugins,

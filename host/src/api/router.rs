@@ -13,8 +13,8 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, auth, credits, drain, error, health, links, metrics, not_built, observe, openapi,
-    plugins, scrape, transform,
+    Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe,
+    openapi, plugins, scrape, transform,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -65,12 +65,11 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
             get(not_built::absent).post(not_built::absent),
         ),
         ("/data/{table}", get(not_built::absent)),
-        (
-            "/crawl/{id}",
-            get(not_built::absent).delete(not_built::absent),
-        ),
-        ("/crawl/{id}/pages", get(not_built::absent)),
-        ("/crawl/{id}/resume", post(not_built::absent)),
+        ("/crawl", post(crawl::crawl)),
+        ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
+        ("/crawl/{id}/pages", get(crawl::stored_pages)),
+        ("/crawl/{id}/skipped", get(crawl::skipped)),
+        ("/crawl/{id}/resume", post(crawl::resume)),
     ];
     routes.extend(not_built::POSTS.map(|path| (path, post(not_built::absent))));
     routes

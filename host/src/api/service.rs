@@ -7,8 +7,10 @@ use futures_util::stream::BoxStream;
 use tokio_util::task::TaskTracker;
 
 use crate::billing::{Account, Billing, FundsError};
+use crate::crawl::Crawls;
 use crate::page::PageOutcome;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, TransformPlan};
+use crate::plugins::Registry;
 
 /// The server as its HTTP interface sees it.
 pub trait Service: Send + Sync + 'static {
@@ -30,6 +32,9 @@ pub trait Service: Send + Sync + 'static {
     /// Begins a run: takes the snapshot of the plugins it keeps to its end. `request_id` names it in the ledger.
     fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run>;
 
+    /// The crawls of all accounts.
+    fn crawls(&self) -> &Crawls;
+
     /// What `GET /plugins` tells.
     fn plugins(&self) -> serde_json::Value;
 
@@ -39,8 +44,11 @@ pub trait Service: Send + Sync + 'static {
 
 /// One run: one account, one snapshot of the plugins.
 pub trait Run: Send + Sync + 'static {
-    /// The plugins of the snapshot.
+    /// The plugins of the snapshot, as far as plans have to know them.
     fn catalog(&self) -> &dyn Catalog;
+
+    /// The plugins of the snapshot.
+    fn registry(&self) -> Arc<Registry>;
 
     /// Runs pages, a bounded number at a time; dropping the stream drops the pages in flight.
     ///

@@ -63,6 +63,26 @@ fn pieces(form: Form, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
     bracket(open).chain(entries).chain(bracket(close))
 }
 
+/// The answer of entries that are written already, one piece each.
+pub(super) fn entries(form: Form, entries: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let (open, close) = form.brackets();
+    let bracket =
+        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
+    let pieces = entries.enumerate().map(move |(index, entry)| {
+        let mut piece = Vec::with_capacity(entry.len() + 1);
+        if form == Form::Json && index > 0 {
+            piece.push(b',');
+        }
+        piece.extend_from_slice(&entry);
+        if form == Form::Lines {
+            piece.push(b'\n');
+        }
+        Bytes::from(piece)
+    });
+    let pieces = bracket(open).chain(pieces).chain(bracket(close));
+    form.response(Body::from_stream(pieces.map(Ok::<_, Infallible>)))
+}
+
 fn write(form: Form, index: usize, outcome: &PageOutcome, buffer: &mut Vec<u8>) {
     if form == Form::Json && index > 0 {
         buffer.push(b',');

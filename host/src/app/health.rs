@@ -103,6 +103,7 @@ fn sample_plan() -> PagePlan {
             cookies: false,
             chunking: None,
             max_size: None,
+            discover: false,
         }),
         ceiling: Nanodollars::ZERO,
         router: RouterPlan::default(),

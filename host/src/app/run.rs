@@ -55,6 +55,10 @@ impl Run for AppRun {
         &*self.context.registry
     }
 
+    fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.context.registry)
+    }
+
     fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
         self.admit()?;
         let in_flight = self.in_flight;

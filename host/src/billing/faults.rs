@@ -9,9 +9,11 @@ use tokio_util::task::TaskTracker;
 use super::*;
 use crate::clock::Timestamp;
 use crate::model::Charge;
+use crate::model::{Stop, UrlRow};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    AccountRecord, AnswerKey, DataDir, KeptAnswer, OpenReserve, StoreFuture, Written,
+    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, PageRow,
+    Progress, StoreFuture, Written,
 };
 
 const WORKS: u8 = 0;
@@ -119,6 +121,82 @@ impl Store for Faulty {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()> {
         self.store.keep_answer(key, answer, expired)
+    }
+
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
+        self.store.create_crawl(record)
+    }
+
+    fn crawl<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<CrawlRecord>> {
+        self.store.crawl(account, id)
+    }
+
+    fn crawls<'a>(
+        &'a self,
+        account: &'a AccountId,
+        before: Timestamp,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<CrawlRecord>> {
+        self.store.crawls(account, before, count_max)
+    }
+
+    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>> {
+        self.store.unfinished_crawls()
+    }
+
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()> {
+        self.store.set_crawl_state(id, state)
+    }
+
+    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()> {
+        self.store.end_crawl(id, stop, at)
+    }
+
+    fn save_crawl_progress<'a>(
+        &'a self,
+        id: &'a str,
+        progress: &'a Progress,
+    ) -> StoreFuture<'a, ()> {
+        self.store.save_crawl_progress(id, progress)
+    }
+
+    fn crawl_urls<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        self.store.crawl_urls(id, after, count_max)
+    }
+
+    fn crawl_skipped<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        self.store.crawl_skipped(id, after, count_max)
+    }
+
+    fn crawl_pages<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageRow>> {
+        self.store.crawl_pages(id, after, count_max)
+    }
+
+    fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>> {
+        self.store.last_crawl_page(id)
+    }
+
+    fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
+        self.store.expire_crawls(before)
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::BillingError;
 use super::account::{Funds, Wallet};
+use super::purse::Slice;
 use super::queue::{Effect, Item, Queue};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
@@ -28,7 +29,25 @@ pub struct Hold {
     clock: Clock,
     run: Arc<str>,
     url: Arc<str>,
+    /// The slice it is a share of, for a page of a run with a purse.
+    share: Option<Share>,
     is_open: bool,
+}
+
+#[derive(Debug)]
+struct Share {
+    slice: Arc<Slice>,
+    post_id: String,
+    shortage: Option<Shortage>,
+}
+
+/// Why a page got less than it asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// The run is near its ceiling.
+    Ceiling,
+    /// The account is near its end.
+    Balance,
 }
 
 /// Why nothing could be set aside.
@@ -40,6 +59,9 @@ pub enum FundsError {
     /// All that is left is set aside for pages in flight.
     #[error("the ceiling cannot be reserved: the whole balance is set aside for pages in flight")]
     AllHeld,
+    /// The run has spent all that it may.
+    #[error("the run has spent all that `max_credits_allowed` allows")]
+    CeilingReached,
     /// There is no such account.
     #[error("the account does not exist")]
     UnknownAccount,
@@ -66,6 +88,7 @@ impl Hold {
             clock: clock.clone(),
             run: Arc::from(run),
             url: Arc::from(cut(url, URL_BYTES_MAX)),
+            share: None,
             is_open: false,
         };
         // The reserve is queued before anyone else can decide, so the ledger sees decisions in their order.
@@ -87,6 +110,37 @@ impl Hold {
                 Err(error)
             }
         }
+    }
+
+    /// A page's share of a slice. Its room in the queue was entered before.
+    pub(super) fn of_purse(
+        slice: Arc<Slice>,
+        id: String,
+        amount: Nanodollars,
+        shortage: Option<Shortage>,
+        url: &str,
+        post_id: String,
+    ) -> Self {
+        Self {
+            id,
+            amount,
+            wallet: Arc::clone(slice.wallet()),
+            queue: Arc::clone(slice.queue()),
+            clock: slice.clock().clone(),
+            run: Arc::clone(slice.run()),
+            url: Arc::from(cut(url, URL_BYTES_MAX)),
+            share: Some(Share {
+                slice,
+                post_id,
+                shortage,
+            }),
+            is_open: true,
+        }
+    }
+
+    /// Why less is set aside than the page asked for; `None` when it is all, or when the page is no part of a run.
+    pub fn shortage(&self) -> Option<Shortage> {
+        self.share.as_ref()?.shortage
     }
 
     /// Its identifier: that of the reserve, post and void in the ledger.
@@ -127,6 +181,9 @@ impl Hold {
         };
         self.is_open = false;
         self.queue.push(Item::one(entry, effect));
+        if let Some(share) = &self.share {
+            share.slice.end_page(self.amount, total);
+        }
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
     }
 
@@ -142,8 +199,12 @@ impl Hold {
         // Queued first: what the money is reserved for next comes after it in the ledger.
         self.queue
             .push(Item::one(void, Effect::Void { undone_post: None }));
-        self.wallet
-            .change(|funds| funds.held = funds.held - self.amount);
+        match &self.share {
+            Some(share) => share.slice.end_page(self.amount, Nanodollars::ZERO),
+            None => self
+                .wallet
+                .change(|funds| funds.held = funds.held - self.amount),
+        }
     }
 
     fn reserve(&self) -> Entry {
@@ -155,13 +216,24 @@ impl Hold {
     }
 
     fn settling(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
+        let (id, held, hold) = match &self.share {
+            None => (settling_id(&self.id), -self.amount, self.id.clone()),
+            // The charge comes out of the slice, which keeps the rest; a page that failed leaves it as it is.
+            Some(share) => {
+                let id = match kind {
+                    EntryKind::Post => share.post_id.clone(),
+                    _ => format!("v:{}", self.id),
+                };
+                (id, amount, share.slice.name().to_owned())
+            }
+        };
         Entry {
-            id: settling_id(&self.id),
+            id,
             account: self.wallet.account.id.clone(),
             kind,
             amount,
-            held: -self.amount,
-            hold: self.id.clone(),
+            held,
+            hold,
             run: Arc::clone(&self.run),
             url: Arc::clone(&self.url),
             charge: Charge::default(),

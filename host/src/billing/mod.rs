@@ -17,6 +17,9 @@ mod key;
 mod price;
 #[cfg(test)]
 mod properties;
+mod purse;
+#[cfg(test)]
+mod purse_tests;
 mod queue;
 mod top_up;
 mod writer;
@@ -37,9 +40,10 @@ pub use crate::store::{
     KeyRecord, KindSum, Posted, StatementPage, Window,
 };
 pub use account::{Account, Funds};
-pub use hold::{FundsError, Hold};
+pub use hold::{FundsError, Hold, Shortage};
 pub use idempotency::{Begun, FirstRequest};
 pub use price::{Prices, Tariff, price};
+pub use purse::Purse;
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 
 use account::Book;

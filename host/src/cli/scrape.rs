@@ -64,7 +64,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let mut config = Config::load(args.config.as_deref())?;
     config.egress.allow_private.extend(&args.allow_private);
     let manifest = plugins_file(args.plugins.clone())?;
-    let engine = Engine::build(&config, &manifest, super::cache_folder()).await?;
+    let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
     let mut plans = api::plan(&request(&args), &*registry)?;
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
@@ -76,7 +76,8 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     };
     let (outcome, _) = page::produce(&engine.rooms, &context, &plan).await;
     if args.json {
-        let mut entry = api::entry_json(&outcome);
+        let mut entry = Vec::new();
+        api::write_entry(&outcome, &mut entry);
         entry.push(b'\n');
         return Ok(super::print_bytes(&entry)?);
     }

@@ -123,7 +123,7 @@ fn text_max(text: &str) -> usize {
 }
 
 /// Line ends as the standard's preprocessing leaves them; a byte order mark is dropped.
-fn normalise(text: &str) -> Cow<'_, str> {
+pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match memchr::memchr(b'\r', text.as_bytes()) {
         None => Cow::Borrowed(text),

@@ -16,7 +16,7 @@ pub use workers::Workers;
 
 use crate::document::{self, Document, ParseError, ParseLimits};
 use crate::model::failure::status;
-use crate::model::{MediaKind, PageFailure};
+use crate::model::{Discovered, MediaKind, PageFailure};
 use crate::plan::OutputPlan;
 use crate::plugins::{PageView, Registry};
 
@@ -52,11 +52,14 @@ pub fn run(
     let started = cpu::thread_time();
     let parsed = Parsed::new(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
-    let outputs = match &parsed {
+    let mut outputs = match &parsed {
         Ok(parsed) => outputs::make(registry, &parsed.view(input), parsed.kind, plan),
         Err(failure) => Outputs::failed(failure.clone()),
     };
     let transform = cpu::thread_time().saturating_sub(started + parse);
+    if let Ok(parsed) = parsed {
+        outputs.discovered = parsed.links;
+    }
     (outputs, CpuTime { parse, transform })
 }
 
@@ -66,6 +69,7 @@ struct Parsed<'a> {
     charset: &'static str,
     document: Document,
     kind: MediaKind,
+    links: Option<Box<Discovered>>,
 }
 
 impl<'a> Parsed<'a> {
@@ -78,9 +82,12 @@ impl<'a> Parsed<'a> {
                 charset: "",
                 document,
                 kind,
+                links: None,
             });
         }
         let decoded = document::decode(&input.body, &input.content_type);
+        let is_scanned = plan.discover && kind == MediaKind::Html;
+        let links = is_scanned.then(|| Box::new(document::scan(&decoded.text, &input.url)));
         let document = match kind {
             _ if !plan.needs_document() => document::empty(&input.url, &media_type),
             MediaKind::Html => {
@@ -100,6 +107,7 @@ impl<'a> Parsed<'a> {
             charset: decoded.charset,
             document,
             kind,
+            links,
         })
     }
 

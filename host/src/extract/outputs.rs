@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::failure::status;
-use crate::model::{Content, MediaKind, PageFailure, Piece};
+use crate::model::{Content, Discovered, MediaKind, PageFailure, Piece};
 use crate::plan::{Chunking, Format, FormatChoice, OutputPlan};
 use crate::plugins::{PageView, PluginError, Registry, Rendered};
 
@@ -18,6 +18,8 @@ pub struct Outputs {
     pub metadata: Option<Map<String, Value>>,
     /// Results of extractors asked for by name.
     pub extracted: Option<Map<String, Value>>,
+    /// Links for a crawl, when the plan asks for them.
+    pub discovered: Option<Box<Discovered>>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }

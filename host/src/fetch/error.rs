@@ -28,6 +28,12 @@ pub enum FetchError {
     /// A redirect that the run does not follow.
     #[error("the page redirects to {0}, where this run does not go")]
     RedirectRefused(Url),
+    /// A rule that the page goes by refuses it: robots.txt.
+    #[error(transparent)]
+    Refused(PageFailure),
+    /// The host wants to be left alone for longer than the page can wait.
+    #[error("the site asked not to be contacted for another {} s, longer than this page may take", .0.as_secs_f64().ceil())]
+    Paused(Duration),
     /// The body is larger than allowed, before it is decoded.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
@@ -42,6 +48,9 @@ pub enum FetchError {
 impl FetchError {
     /// The failure of the page, with the synthetic status that tells its kind.
     pub fn failure(&self) -> PageFailure {
+        if let Self::Refused(failure) = self {
+            return failure.clone();
+        }
         PageFailure::new(self.status(), self.to_string())
     }
 
@@ -50,9 +59,28 @@ impl FetchError {
         match self {
             Self::Egress(EgressError::Broken { .. } | EgressError::ResolveTimedOut(_)) => true,
             Self::Egress(_) => false,
-            Self::TimedOut(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::TimedOut(_) | Self::Paused(_) | Self::TooManyRedirects | Self::Coding(_) => true,
             Self::BadRedirect(_)
             | Self::RedirectRefused(_)
+            | Self::Refused(_)
+            | Self::TooLarge(_)
+            | Self::Unsendable(_) => false,
+        }
+    }
+
+    /// Whether the site or the network between failed: not the caller, not a rule of ours.
+    pub fn is_failure_of_site(&self) -> bool {
+        match self {
+            Self::Egress(
+                EgressError::Broken { .. }
+                | EgressError::ResolveTimedOut(_)
+                | EgressError::NotResolved(_),
+            ) => true,
+            Self::TimedOut(_) | Self::Paused(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::Egress(_)
+            | Self::BadRedirect(_)
+            | Self::RedirectRefused(_)
+            | Self::Refused(_)
             | Self::TooLarge(_)
             | Self::Unsendable(_) => false,
         }
@@ -61,7 +89,8 @@ impl FetchError {
     fn status(&self) -> u16 {
         match self {
             Self::Egress(error) => egress_status(error),
-            Self::TimedOut(_) => status::TIMED_OUT,
+            Self::Refused(failure) => failure.status,
+            Self::TimedOut(_) | Self::Paused(_) => status::TIMED_OUT,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
             Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
             Self::BadRedirect(_) | Self::TooLarge(_) | Self::Coding(_) => status::ABORTED,

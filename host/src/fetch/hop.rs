@@ -50,6 +50,18 @@ impl Hop {
         }
     }
 
+    /// Whether this request is for an address, which has no fragment.
+    pub(super) fn is_at(&self, address: &Url) -> bool {
+        match self.url.fragment() {
+            None => self.url == *address,
+            Some(_) => {
+                let mut url = self.url.clone();
+                url.set_fragment(None);
+                url == *address
+            }
+        }
+    }
+
     /// Headers of the request. What the caller set takes the place of our own.
     ///
     /// # Errors
@@ -173,8 +185,8 @@ fn sendable(value: &str, header: &'static str) -> Result<HeaderValue, FetchError
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| FetchError::Unsendable(header))
 }
 
-/// RFC 7617 for `https://user:password@host/`.
-fn basic_authorization(url: &Url) -> Option<HeaderValue> {
+/// `Authorization` for `https://user:password@host/`. RFC 7617.
+pub fn basic_authorization(url: &Url) -> Option<HeaderValue> {
     if url.username().is_empty() && url.password().is_none() {
         return None;
     }

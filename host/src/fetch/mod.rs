@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE};
+use http::{HeaderMap, Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 use url::Url;
 
@@ -22,6 +22,7 @@ pub use cookies::CookieJar;
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
 pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, Got, PoliteGet, TURN_TIME_MAX};
+pub use hop::basic_authorization;
 
 use crate::egress::{Egress, PoolUse, Reply};
 use crate::model::{FetchedPage, Nanodollars};
@@ -82,6 +83,33 @@ pub struct Fetched {
     pub pool: Option<PoolUse>,
     /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
+    /// The redirects on the way.
+    pub redirects: Vec<Redirect>,
+    /// Headers of the last request, without those of a [`Condition`]; `None` when anything on the way was sent for this
+    /// caller alone: a header, a cookie, a password. Then nobody else may see the page.
+    pub request: Option<HeaderMap>,
+    /// How long the page waited for its turn without losing time of its own; whoever made it wait says so.
+    pub waited: Duration,
+}
+
+/// A redirect that was followed.
+#[derive(Clone, Debug)]
+pub struct Redirect {
+    /// Where to.
+    pub to: Url,
+    /// Status of the answer.
+    pub status: StatusCode,
+    /// Headers of the answer.
+    pub headers: HeaderMap,
+}
+
+/// What makes a request conditional. RFC 9110 section 13.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition<'a> {
+    /// The address that it is about, without a fragment: requests on the way to it are ordinary ones.
+    pub at: &'a Url,
+    /// `If-None-Match` and `If-Modified-Since`.
+    pub headers: &'a HeaderMap,
 }
 
 /// The body of the final answer.
@@ -106,12 +134,27 @@ impl Fetcher {
     /// [`FetchError`]; its [`failure`](FetchError::failure) is what the page becomes.
     pub async fn fetch(
         &self,
-        _permit: &Permit,
+        permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
         cookies: &CookieJar,
     ) -> Result<Fetched, FetchError> {
-        let page = self.follow(url, plan, cookies);
+        self.fetch_if(permit, url, plan, cookies, None).await
+    }
+
+    /// [`Self::fetch`] on a condition. A page that was not modified has the status 304 and no body.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`].
+    pub async fn fetch_if(
+        &self,
+        _permit: &Permit,
+        url: &Url,
+        plan: &FetchPlan,
+        cookies: &CookieJar,
+        condition: Option<Condition<'_>>,
+    ) -> Result<Fetched, FetchError> {
+        let page = self.follow(url, plan, cookies, condition);
         match tokio::time::timeout(plan.timeout, page).await {
             Ok(fetched) => fetched,
             Err(_) => Err(FetchError::TimedOut(plan.timeout)),
@@ -123,21 +166,34 @@ impl Fetcher {
         self.egress.pool_price(plan.pool.name())
     }
 
+    /// Headers of the first request for a page when nothing of it is sent for this caller alone; `None` when something is.
+    pub fn impersonal(&self, url: &Url, plan: &FetchPlan, jar: &CookieJar) -> Option<HeaderMap> {
+        let headers = Hop::first(url).headers(plan, &self.config.user_agent, jar.matching(url));
+        headers.ok().filter(|headers| is_impersonal(headers, plan))
+    }
+
     async fn follow(
         &self,
         url: &Url,
         plan: &FetchPlan,
         jar: &CookieJar,
+        condition: Option<Condition<'_>>,
     ) -> Result<Fetched, FetchError> {
         let route = self
             .egress
             .route(plan.pool.name(), plan.country_code.as_deref());
         let mut hop = Hop::first(url);
-        let mut cookies = Vec::new();
+        let (mut cookies, mut redirects, mut is_everyones) = (Vec::new(), Vec::new(), true);
         loop {
             let headers = hop.headers(plan, &self.config.user_agent, jar.matching(&hop.url))?;
             let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
-            *request.headers_mut() = headers;
+            is_everyones &= is_impersonal(&headers, plan);
+            *request.headers_mut() = headers.clone();
+            if let Some(condition) = condition.filter(|condition| hop.is_at(condition.at)) {
+                let wanted = condition.headers.iter();
+                let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
+                request.headers_mut().extend(wanted);
+            }
             let reply = self.egress.send(request, &route).await?;
             cookies.extend(jar.store(reply.headers(), &hop.url));
             if let Some(next) = hop::redirect(reply.status(), reply.headers(), &hop.url)? {
@@ -149,10 +205,15 @@ impl Fetcher {
                 {
                     return Err(FetchError::RedirectRefused(next));
                 }
+                redirects.push(Redirect {
+                    to: next.clone(),
+                    status: reply.status(),
+                    headers: reply.headers().clone(),
+                });
                 hop = hop.follow(next);
                 continue;
             }
-            let (status, headers) = (reply.status().as_u16(), listed(reply.headers()));
+            let (status, answered) = (reply.status().as_u16(), listed(reply.headers()));
             let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
             let received = self.receive(reply).await?;
             return Ok(Fetched {
@@ -160,7 +221,7 @@ impl Fetcher {
                     requested_url: hop::without_userinfo(url.clone()),
                     final_url: hop.url,
                     status,
-                    headers,
+                    headers: answered,
                     cookies: last_of_each_name(cookies),
                     body: received.body,
                     content_type: content_type.unwrap_or_default(),
@@ -169,6 +230,9 @@ impl Fetcher {
                 decode_time: received.decode_time,
                 pool: route.pool,
                 ignored: route.ignored,
+                redirects,
+                request: is_everyones.then_some(headers),
+                waited: Duration::ZERO,
             });
         }
     }
@@ -203,6 +267,11 @@ impl Fetcher {
             decode_time,
         })
     }
+}
+
+/// Whether a request looks the same whoever asks for the page.
+fn is_impersonal(headers: &HeaderMap, plan: &FetchPlan) -> bool {
+    plan.headers.is_empty() && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
 }
 
 /// CPU time of this thread.

@@ -149,6 +149,30 @@ impl Skip {
     }
 }
 
+/// An address that a crawl knows, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlRow {
+    /// Its number in the crawl, from 0 in the order of finding.
+    pub n: u32,
+    /// The address.
+    pub url: String,
+    /// Hops from the seed.
+    pub depth: u16,
+    /// What became of it.
+    pub state: UrlState,
+}
+
+/// What became of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UrlState {
+    /// It waits for its turn, or is being fetched.
+    Waiting,
+    /// It was fetched; there is an entry for it.
+    Done,
+    /// It was not fetched.
+    Skipped(Skip),
+}
+
 /// The links of one page, as its source has them: absolute, normalised as the `url` crate writes them, without fragment, each
 /// once, in page order. One buffer for all, because pages have hundreds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

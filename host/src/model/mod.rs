@@ -9,7 +9,7 @@ pub mod page;
 pub mod usage;
 
 pub use content::{Content, Piece};
-pub use crawl::{Discovered, Skip, Stop};
+pub use crawl::{Discovered, Skip, Stop, UrlRow, UrlState};
 pub use failure::PageFailure;
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};

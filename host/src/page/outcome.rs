@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::model::{Charge, Content, Nanodollars};
+use crate::model::{Charge, Content, Discovered, Nanodollars};
+use crate::routing::Keeping;
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +30,14 @@ pub struct PageOutcome {
     pub cookies: Option<Vec<(String, String)>>,
     /// Results of extractors asked for by name.
     pub extracted: Option<Map<String, Value>>,
+    /// Links for a crawl, when its plan asks for them.
+    pub discovered: Option<Box<Discovered>>,
     /// What the page costs.
     pub charge: Charge,
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
+    /// What is to be kept for others of a page that was just fetched; settling does so once the page is paid for.
+    pub keeping: Option<Keeping>,
 }
 
 /// `costs.vendor`: the provider that served the page. Spec: costs.vendor.

@@ -110,6 +110,8 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         decode_time,
         pool_price,
         waited,
+        is_kept,
+        keeping,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
         Err(failure) => {
@@ -121,11 +123,16 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
     };
     let (outputs, mut usage) = extract(rooms, run, plan, &page, started + waited).await;
     usage.compute += decode_time;
+    if is_kept {
+        // Decisions: Money, a page of the cache was paid for when it came.
+        usage.content_bytes = 0;
+    }
     usage.pool_price = pool_price;
     let outcome = compose(&plan.output, page, outputs, told);
     (
         PageOutcome {
             elapsed: Some(started.elapsed()),
+            keeping,
             ..outcome
         },
         usage,
@@ -206,6 +213,7 @@ fn compose(
         links: outputs.links,
         metadata,
         extracted: outputs.extracted,
+        discovered: outputs.discovered,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()
@@ -256,13 +264,15 @@ pub async fn transform(
     settle(hold, &payer.tariff, usage, outcome).await
 }
 
-/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable.
+/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable, to the caller
+/// and to the page cache.
 pub async fn settle(
     hold: Hold,
     tariff: &Tariff,
     usage: Usage,
-    outcome: PageOutcome,
+    mut outcome: PageOutcome,
 ) -> PageOutcome {
+    let keeping = outcome.keeping.take();
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);
@@ -272,7 +282,12 @@ pub async fn settle(
     let posted = hold.post(&charge).await;
     count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
-        Ok(()) => PageOutcome { charge, ..outcome },
+        Ok(()) => {
+            if let Some(keeping) = keeping {
+                keeping.keep();
+            }
+            PageOutcome { charge, ..outcome }
+        }
         Err(error) => PageOutcome {
             url: outcome.url,
             status: outcome.status,

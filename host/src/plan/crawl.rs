@@ -5,7 +5,7 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use super::PagePlan;
+use super::{PagePlan, PlanError};
 use crate::model::Nanodollars;
 
 /// Hops from the seed when the caller says nothing. Spec: Limits.
@@ -86,6 +86,91 @@ pub enum Pattern {
     Regex(Regex),
 }
 
+/// Bytes that a compiled pattern may take: enough for any pattern people write, and callers may send many.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+/// Characters that make an entry a regular expression. A dot and a hyphen stand in host names, a dot and a question mark in
+/// addresses.
+const REGEX_IN_HOST: &[char] = &[
+    '*', '+', '?', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\',
+];
+const REGEX_IN_PATH: &[char] = &['*', '+', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\'];
+
+/// One entry of `budget`. A missing slash in front is put there. Decisions: Budget.
+pub fn budget(key: &str, pages: u64) -> Budget {
+    let key = key.trim().to_lowercase();
+    let prefix = match key.as_str() {
+        "*" => key,
+        path if path.starts_with('/') => key,
+        path => format!("/{path}"),
+    };
+    Budget { prefix, pages }
+}
+
+/// One entry of `external_domains`: a host, an anchored regular expression when it has characters of one, or `*`.
+///
+/// # Errors
+/// The expression is not one.
+pub fn external(entry: &str) -> Result<External, PlanError> {
+    let entry = entry.trim();
+    if entry == "*" {
+        return Ok(External::Any);
+    }
+    if entry.contains(REGEX_IN_HOST) {
+        let anchored = format!("^(?i:{entry})$");
+        return regex("external_domains", &anchored, entry).map(External::Matching);
+    }
+    // Callers write hosts also as addresses.
+    let host = entry.split_once("://").map_or(entry, |(_, rest)| rest);
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    match url::Host::parse(host) {
+        Ok(host) => Ok(External::Host(host.to_string())),
+        Err(_) => Err(PlanError::new(
+            "external_domains",
+            format!(
+                "`{}` is neither a host nor a regular expression",
+                shown(entry)
+            ),
+        )),
+    }
+}
+
+/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression when it has characters of one.
+///
+/// # Errors
+/// The expression is not one.
+pub fn pattern(field: &'static str, entry: &str) -> Result<Pattern, PlanError> {
+    let entry = entry.trim();
+    if entry.contains(REGEX_IN_PATH) {
+        return regex(field, entry, entry).map(Pattern::Regex);
+    }
+    let text = match entry.contains("://") || entry.starts_with('/') {
+        true => entry.to_owned(),
+        false => format!("/{entry}"),
+    };
+    Ok(Pattern::Text(text))
+}
+
+/// Compiles an expression for an engine that runs in linear time.
+fn regex(field: &'static str, expression: &str, written: &str) -> Result<Regex, PlanError> {
+    let compiled = regex::RegexBuilder::new(expression)
+        .size_limit(REGEX_BYTES_MAX)
+        .dfa_size_limit(REGEX_BYTES_MAX)
+        .build();
+    compiled.map_err(|error| {
+        let reason = error.to_string();
+        // The last line says what is wrong; those before draw the expression.
+        let reason = reason.lines().last().unwrap_or_default();
+        PlanError::new(
+            field,
+            format!("`{}` is no regular expression: {reason}", shown(written)),
+        )
+    })
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
 /// What sitemaps are used for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SitemapPlan {
@@ -112,4 +197,37 @@ pub struct WebhookPlan {
     pub on_credits_depleted: bool,
     /// Half of the account's credits at the start of the crawl are gone.
     pub on_credits_half_depleted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_hosts_paths_or_expressions() {
+        assert!(matches!(external("*"), Ok(External::Any)));
+        assert!(
+            matches!(external("https://B.Example/x"), Ok(External::Host(host)) if host == "b.example")
+        );
+        let Ok(External::Matching(regex)) = external(".*\\.b\\.example") else {
+            panic!("an expression")
+        };
+        assert!(regex.is_match("A.b.example") && !regex.is_match("a.b.example.evil.test"));
+        assert!(matches!(pattern("blacklist", "docs"), Ok(Pattern::Text(text)) if text == "/docs"));
+        assert!(matches!(
+            pattern("blacklist", "/a?b=1"),
+            Ok(Pattern::Text(_))
+        ));
+        assert!(matches!(
+            pattern("blacklist", "/a/.*"),
+            Ok(Pattern::Regex(_))
+        ));
+        let refused = pattern("blacklist", "/a(").map_err(|error| error.to_string());
+        assert!(
+            refused
+                .is_err_and(|text| text.starts_with("blacklist: `/a(` is no regular expression"))
+        );
+        assert_eq!(budget("Blog", 3), budget("/blog", 3));
+        assert_eq!(budget("*", 3).prefix, "*");
+    }
 }

@@ -23,6 +23,13 @@ pub fn headers(pairs: &[(String, String)]) -> Result<Vec<(HeaderName, HeaderValu
     pairs.iter().map(check).collect()
 }
 
+/// Whether a header of a caller may hold a secret. Such headers are never stored. Decisions: Secrets of a caller.
+pub fn is_secret_header(name: &str) -> bool {
+    const SIGNS: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "session"];
+    let name = name.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| name.contains(sign))
+}
+
 /// Checks a header that has a parameter of its own (`user_agent`, `locale`).
 ///
 /// # Errors

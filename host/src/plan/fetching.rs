@@ -91,6 +91,9 @@ pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> 
 }
 
 /// `cache` with its parts; parts left out have their defaults.
+///
+/// Spec gap: `cache: false` neither reads a kept page nor keeps the new one, so that a caller can keep a page out of the
+/// server; `max_age: 0` asks the site every time, but keeps what it answers and may find that nothing has changed.
 pub fn cache(enabled: bool, max_age_ms: Option<u64>, allow_stale: Option<bool>) -> CachePlan {
     CachePlan {
         enabled,

@@ -11,6 +11,8 @@ mod error;
 pub mod fetching;
 pub mod output;
 pub mod router;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
@@ -163,7 +165,7 @@ impl Pool {
 /// `cache`: what a stored page may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachePlan {
-    /// Whether stored pages may be used at all.
+    /// Whether the page cache may be used at all, for reading and for keeping.
     pub enabled: bool,
     /// Age up to which a stored page is used without asking the site.
     pub max_age: Duration,
@@ -214,10 +216,12 @@ pub struct OutputPlan {
     pub chunking: Option<Chunking>,
     /// Most bytes of `content`, cut at a character boundary.
     pub max_size: Option<usize>,
+    /// Whether the page's links are found for a crawl.
+    pub discover: bool,
 }
 
 impl OutputPlan {
-    /// Whether any output reads the parsed document. A page that nobody reads is not parsed.
+    /// Whether any output reads the parsed document. Links for a crawl come from a scan of the source. A page that nobody reads is not parsed.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
         self.links

@@ -29,6 +29,12 @@ impl Registry {
         }
     }
 
+    /// A registry without plugins.
+    #[cfg(test)]
+    pub(crate) fn empty() -> Arc<Self> {
+        Arc::new(Self::new(1, Vec::new()))
+    }
+
     /// Which reload this is, from 1.
     pub fn generation(&self) -> u64 {
         self.generation

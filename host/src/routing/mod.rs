@@ -2,14 +2,18 @@
 //!
 //! A mode of a request (`smart`, `http`, `browser`) is a list of routes, never a copy of the loop.
 
+mod cached;
 mod own_http;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use cached::Got;
+pub use cached::Keeping;
 use serde_json::{Map, Value};
 use url::Url;
 
+use crate::cache::PageCache;
 use crate::fetch::{CookieJar, Fetched, Fetcher};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure};
@@ -34,7 +38,7 @@ pub enum Route {
 pub struct Served {
     /// The page.
     pub page: FetchedPage,
-    /// What is told of the way in `metadata`, without being asked: `render_reason`.
+    /// What is told of the way in `metadata`, without being asked: `render_reason`, `cache`.
     pub told: Map<String, Value>,
     /// CPU time of undoing content codings.
     pub decode_time: Duration,
@@ -42,12 +46,17 @@ pub struct Served {
     pub pool_price: Nanodollars,
     /// How long the page waited for its turn without losing time of its own, at most the `patience` of its plan.
     pub waited: Duration,
+    /// Whether a page that was kept served, so that no content was transferred.
+    pub is_kept: bool,
+    /// What is to be kept of the page for others, once it is paid for.
+    pub keeping: Option<Keeping>,
 }
 
 /// What the routes run on.
 pub struct Routing {
     fetcher: Fetcher,
     own_http: OwnHttp,
+    cache: Option<Arc<PageCache>>,
 }
 
 /// Routes of a request mode, in the order they are tried. Spec: Request parameters, `request`.
@@ -68,7 +77,14 @@ impl Routing {
         Self {
             own_http: OwnHttp::new(fetcher.clone(), politeness, robots),
             fetcher,
+            cache: None,
         }
+    }
+
+    /// The same, with a page cache before its routes.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<Arc<PageCache>>) -> Self {
+        Self { cache, ..self }
     }
 
     /// Gets a page by the first route that serves it.
@@ -84,27 +100,40 @@ impl Routing {
         let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
         for route in routes(plan.engine) {
             let page = match route {
-                Route::Http => self.own_http.fetch(&plan.fetch, url, jar).await,
+                Route::Http => self
+                    .kept_or_http(plan, url, jar)
+                    .await
+                    .map_err(|error| error.failure()),
                 Route::Browser => Err(PageFailure::new(
                     status::BROWSER_FAILED,
                     "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
                 )),
             };
             match page {
-                Ok((fetched, waited)) => {
-                    let Fetched {
-                        page,
-                        decode_time,
-                        pool,
-                        ..
-                    } = fetched;
+                Ok(Got {
+                    fetched:
+                        Fetched {
+                            page,
+                            decode_time,
+                            pool,
+                            waited,
+                            ..
+                        },
+                    told: kept,
+                    keeping,
+                }) => {
                     let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
+                    let mut told = told(plan.engine);
+                    let is_kept = kept.is_some();
+                    told.extend(kept.map(|kept| ("cache".to_owned(), kept)));
                     return Ok(Served {
                         page,
-                        told: told(plan.engine),
+                        told,
                         decode_time,
                         pool_price,
                         waited,
+                        is_kept,
+                        keeping,
                     });
                 }
                 Err(failure) => last = failure,
@@ -166,7 +195,7 @@ mod tests {
         Url::parse(&format!("http://{address}")).expect("an address")
     }
 
-    fn plan(pool: Pool, url: &Url) -> PagePlan {
+    pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
         PagePlan {
             url: Ok(url.clone()),
             requested: url.to_string(),
@@ -203,6 +232,7 @@ mod tests {
                 cookies: false,
                 chunking: None,
                 max_size: None,
+                discover: false,
             }),
             ceiling: Nanodollars::MAX,
             router: RouterPlan::default(),

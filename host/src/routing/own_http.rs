@@ -8,9 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 use crate::egress::{EgressError, Trouble};
-use crate::fetch::{CookieJar, FetchError, Fetched, Fetcher};
-use crate::model::PageFailure;
-use crate::model::failure::status;
+use crate::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
 use crate::plan::{FetchPlan, RedirectGate};
 use crate::politeness::Politeness;
 use crate::robots::Robots;
@@ -55,7 +53,7 @@ impl OwnHttp {
         }
     }
 
-    /// Fetches a page. Returns also how long it waited without losing time of its own.
+    /// Fetches a page, under a condition when there is one.
     ///
     /// # Errors
     /// Why there is no page. Answers of the site are pages, the last "too many" too.
@@ -64,16 +62,19 @@ impl OwnHttp {
         plan: &FetchPlan,
         url: &Url,
         jar: &CookieJar,
-    ) -> Result<(Fetched, Duration), PageFailure> {
+        condition: Option<Condition<'_>>,
+    ) -> Result<Fetched, FetchError> {
         let mut time = Time::of(plan);
         let mut delay = plan.pace.delay;
         if !plan.respect_robots {
-            return self.attempt(plan, url, jar, delay, &mut time).await;
+            return self
+                .attempt(plan, url, jar, condition, delay, &mut time)
+                .await;
         }
         let verdict = self.robots.verdict(url).await;
         time.wait_since(time.begun);
         if let Some(refusal) = verdict.refusal(url) {
-            return Err(refusal);
+            return Err(FetchError::Refused(refusal));
         }
         delay = delay.max(verdict.crawl_delay.unwrap_or_default());
         let gate = RobotsGate {
@@ -84,7 +85,8 @@ impl OwnHttp {
             gate: Some(Arc::new(gate)),
             ..plan.clone()
         };
-        self.attempt(&plan, url, jar, delay, &mut time).await
+        self.attempt(&plan, url, jar, condition, delay, &mut time)
+            .await
     }
 
     /// Tries until there is an answer that stands, or no time for another try.
@@ -93,14 +95,22 @@ impl OwnHttp {
         plan: &FetchPlan,
         url: &Url,
         jar: &CookieJar,
+        condition: Option<Condition<'_>>,
         delay: Duration,
         time: &mut Time,
-    ) -> Result<(Fetched, Duration), PageFailure> {
+    ) -> Result<Fetched, FetchError> {
         let host = url.host_str().unwrap_or_default();
         let (mut retries, mut reconnects) = (0, 0);
         let mut last: Option<Fetched> = None;
         loop {
-            let tried = self.once(plan, url, jar, delay, time, last.is_some()).await;
+            let asked = Asked {
+                plan,
+                url,
+                jar,
+                condition,
+                delay,
+            };
+            let tried = self.once(asked, time, last.is_some()).await;
             match (tried, last.take()) {
                 (Ok(fetched), _) if is_refusal(&fetched) => {
                     let answered = fetched
@@ -111,7 +121,7 @@ impl OwnHttp {
                         .to_owned();
                     let pause = self.politeness.backoff(&answered, retry_after(&fetched));
                     if retries == RETRIES_MAX || pause >= time.left_for_waiting() {
-                        return Ok((fetched, time.waited));
+                        return Ok(time.told(fetched));
                     }
                     retries += 1;
                     last = Some(fetched);
@@ -127,17 +137,15 @@ impl OwnHttp {
                     if let Some(answered) = fetched.page.final_url.host_str() {
                         self.politeness.succeeded(answered);
                     }
-                    return Ok((fetched, time.waited));
+                    return Ok(time.told(fetched));
                 }
                 // A try that failed does not take away the answer before it.
-                (Err(_), Some(before)) => return Ok((before, time.waited)),
-                (Err(Failed::Fetch(error)), None)
-                    if reconnects < RECONNECTS_MAX && was_turned_away(&error) =>
-                {
+                (Err(_), Some(before)) => return Ok(time.told(before)),
+                (Err(error), None) if reconnects < RECONNECTS_MAX && was_turned_away(&error) => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
                 }
-                (Err(failed), None) => return Err(failed.into_failure(plan)),
+                (Err(error), None) => return Err(error),
             }
         }
     }
@@ -145,59 +153,41 @@ impl OwnHttp {
     /// Waits for the page's turn and fetches it.
     async fn once(
         &self,
-        plan: &FetchPlan,
-        url: &Url,
-        jar: &CookieJar,
-        delay: Duration,
+        asked: Asked<'_>,
         time: &mut Time,
         has_answer: bool,
-    ) -> Result<Fetched, Failed> {
+    ) -> Result<Fetched, FetchError> {
+        let Asked { plan, url, .. } = asked;
         let host = url.host_str().unwrap_or_default();
         let pause = self.politeness.pause(host);
         if pause >= time.left_for_waiting() {
-            return Err(Failed::Paused(pause));
+            return Err(FetchError::Paused(pause));
         }
         let since = Instant::now();
-        let turn = self.politeness.permit_with(host, delay);
+        let turn = self.politeness.permit_with(host, asked.delay);
         let turn = timeout(time.left_for_waiting(), turn).await;
         time.wait_since(since);
-        let permit = turn.map_err(|_| Failed::TimedOut)?;
+        let permit = turn.map_err(|_| FetchError::TimedOut(plan.timeout))?;
         let left = match has_answer {
             true => time.left().saturating_sub(HAND_OVER_TIME),
             false => time.left(),
         };
-        let fetched = timeout(left, self.fetcher.fetch(&permit, url, plan, jar)).await;
-        fetched
-            .map_err(|_| Failed::TimedOut)?
-            .map_err(Failed::Fetch)
+        let fetched = self
+            .fetcher
+            .fetch_if(&permit, url, plan, asked.jar, asked.condition);
+        let fetched = timeout(left, fetched).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
     }
 }
 
-/// Why a try gave no answer.
-enum Failed {
-    Fetch(FetchError),
-    /// The host wants to be left alone for longer than the page can wait.
-    Paused(Duration),
-    TimedOut,
-}
-
-impl Failed {
-    fn into_failure(self, plan: &FetchPlan) -> PageFailure {
-        match self {
-            Self::Fetch(error) => error.failure(),
-            Self::Paused(pause) => {
-                let seconds = pause.as_secs_f64().ceil();
-                let message = format!(
-                    "the site asked not to be contacted for another {seconds} s, longer than this page may take"
-                );
-                PageFailure::new(status::TIMED_OUT, message)
-            }
-            Self::TimedOut => {
-                let seconds = plan.timeout.as_secs();
-                PageFailure::new(status::TIMED_OUT, format!("timed out after {seconds} s"))
-            }
-        }
-    }
+/// What one try is to fetch, and how.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    plan: &'a FetchPlan,
+    url: &'a Url,
+    jar: &'a CookieJar,
+    condition: Option<Condition<'a>>,
+    delay: Duration,
 }
 
 impl Time {
@@ -213,6 +203,14 @@ impl Time {
     /// Notes a wait. What goes beyond the patience is the page's own time.
     fn wait_since(&mut self, since: Instant) {
         self.waited = (self.waited + since.elapsed()).min(self.patience);
+    }
+
+    /// A page that tells how long it waited.
+    fn told(&self, fetched: Fetched) -> Fetched {
+        Fetched {
+            waited: self.waited,
+            ..fetched
+        }
     }
 
     /// What is left of the page's own time.

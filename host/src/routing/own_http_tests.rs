@@ -4,6 +4,8 @@ use super::*;
 use crate::clock::Clock;
 use crate::fetch::PoliteGet;
 use crate::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
+use crate::model::PageFailure;
+use crate::model::failure::status;
 use crate::plan::{CachePlan, Pace, Pool};
 use crate::politeness::PolitenessConfig;
 
@@ -42,7 +44,10 @@ async fn fetch(
     plan: &FetchPlan,
     url: &Url,
 ) -> Result<(Fetched, Duration), PageFailure> {
-    route.fetch(plan, url, &CookieJar::new()).await
+    let fetched = route.fetch(plan, url, &CookieJar::new(), None).await;
+    let fetched = fetched.map_err(|error| error.failure())?;
+    let waited = fetched.waited;
+    Ok((fetched, waited))
 }
 
 const TEN: Duration = Duration::from_secs(10);

@@ -7,8 +7,10 @@ mod account;
 mod answer;
 #[cfg(test)]
 mod conformance;
+mod crawl;
 mod data_dir;
 mod ledger;
+mod page_log;
 pub mod sqlite;
 
 use std::fmt;
@@ -16,14 +18,17 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 
 use crate::clock::Timestamp;
+use crate::model::{Stop, UrlRow};
 
 pub use account::{AccountId, AccountRecord, KeyRecord};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
+pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress};
 pub use data_dir::{DataDir, DataDirError};
 pub use ledger::{
     Audit, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage, Window,
     Written,
 };
+pub use page_log::PageLog;
 
 /// The result of one operation; the borrow is the store's.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -98,6 +103,70 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()>;
 
+    /// Adds a crawl.
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()>;
+
+    /// The crawl of this account with this id.
+    fn crawl<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<CrawlRecord>>;
+
+    /// Crawls of an account made before a time, newest first.
+    fn crawls<'a>(
+        &'a self,
+        account: &'a AccountId,
+        before: Timestamp,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<CrawlRecord>>;
+
+    /// Every crawl that has not ended, oldest first.
+    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>>;
+
+    /// Moves a crawl to a state other than the end.
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
+
+    /// Ends a crawl.
+    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()>;
+
+    /// Writes a group of a crawl's work, all or nothing. The same group again changes nothing.
+    fn save_crawl_progress<'a>(
+        &'a self,
+        id: &'a str,
+        progress: &'a Progress,
+    ) -> StoreFuture<'a, ()>;
+
+    /// Addresses of a crawl by their numbers, those after `after`.
+    fn crawl_urls<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>>;
+
+    /// Addresses of a crawl that were not fetched, likewise.
+    fn crawl_skipped<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>>;
+
+    /// Pages of a crawl in the order of finishing, those after `after`.
+    fn crawl_pages<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageRow>>;
+
+    /// The last page of a crawl.
+    fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>>;
+
+    /// Forgets crawls that ended before a time, and returns their ids. What they cost stays in the ledger.
+    fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
+
     /// Ends the connections after what was begun is done.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -134,6 +203,15 @@ pub enum StoreError {
     Unreadable {
         /// Which value.
         what: &'static str,
+    },
+    /// The file with a crawl's pages failed.
+    #[error("the pages of a crawl failed to {doing}")]
+    PageLog {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: std::io::Error,
     },
     /// The database failed.
     #[error("the database failed to {doing}")]

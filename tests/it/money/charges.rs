@@ -135,7 +135,7 @@ async fn two_runs_on_one_cent_get_one_page() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let bytes = CENT as usize * 6 / 10;
     let url = site.put("/large", "text/plain", body_of(bytes));
-    let body = json!({"url": url, "return_format": "text", "max_size": 10, "request": "http"});
+    let body = json!({"url": url, "return_format": "text", "max_size": 10, "request": "http", "cache": false});
     for round in 0..5 {
         let (account, poor) = app
             .another(&format!("poor {round}"), Nanodollars(CENT))

@@ -59,7 +59,7 @@ async fn a_plugin_that_misbehaves_fails_its_page_and_nothing_else() {
             plugin(&status, name).unwrap()["traps"].as_u64().unwrap() >= 1,
             "{name}"
         );
-        app.fine(json!({"url": url, "return_format": "markdown"}))
+        app.fine(json!({"url": url, "return_format": "markdown", "cache": false}))
             .await;
         let spent = before - app.balance();
         assert!(spent > 0);

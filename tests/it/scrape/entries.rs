@@ -69,7 +69,7 @@ async fn several_formats_are_an_object_by_name() {
     );
     assert!(content["text"].as_str().unwrap().starts_with("A page"));
     let one = app
-        .fine(json!({"url": site.url("/page"), "return_format": ["raw"]}))
+        .fine(json!({"url": site.url("/page"), "return_format": ["raw"], "cache": false}))
         .await;
     assert_eq!(one["content"], json!({"raw": PAGE}));
     assert_eq!(
@@ -172,7 +172,7 @@ async fn costs_are_six_numbers_and_a_page_of_bytes_is_billed_by_them() {
     let (app, site) = world().await;
     for format in ["markdown", "empty", "bytes"] {
         let entry = app
-            .fine(json!({"url": site.url("/page"), "return_format": format}))
+            .fine(json!({"url": site.url("/page"), "return_format": format, "cache": false}))
             .await;
         let [ai, compute, file, bytes, transform, total] = costs(&entry);
         assert_eq!((ai, file, bytes), (0, 0, PAGE.len() as i64));

@@ -49,7 +49,7 @@ async fn an_array_of_requests_is_one_flat_array() {
 async fn arrays_are_in_the_order_of_the_request_and_lines_in_that_of_finishing() {
     let (app, site) = world().await;
     let list = ["/slow/900", "/slow/450", "/slow/0"].map(|path| site.url(path));
-    let body = json!({"url": list.join(","), "return_format": "empty"});
+    let body = json!({"url": list.join(","), "return_format": "empty", "cache": false});
     assert_eq!(urls(&app.scrape(body.clone()).await), list);
     let lines_wanted = [("content-type", "application/jsonl")];
     let also = [("accept", "application/jsonl")];
@@ -177,7 +177,8 @@ async fn modes_say_what_served_the_page() {
             .unwrap()
             .contains("browser")
     );
-    let plain = app.fine(json!({"url": url, "request": "http"})).await;
+    let plain = json!({"url": url, "request": "http", "cache": false});
+    let plain = app.fine(plain).await;
     assert!(plain.get("metadata").is_none());
     let before = site.connections();
     let (status, reason) = app.failure(json!({"url": url, "request": "browser"})).await;

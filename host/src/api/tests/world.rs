@@ -13,19 +13,29 @@ use futures_util::{FutureExt, StreamExt, stream};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use crate::api::{Health, Order, Outcomes, Run, Service, router};
-use crate::billing::{Account, AccountId, Billing, FundsError};
+use crate::billing::{Account, AccountId, Billing, FundsError, Tariff};
 use crate::clock::Clock;
+use crate::crawl::{Crawls, CrawlsParts};
+use crate::egress::{Egress, EgressConfig};
+use crate::extract::Workers;
+use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::model::{Charge, Nanodollars};
 use crate::model::{Content, Piece};
-use crate::page::PageOutcome;
+use crate::page::{PageOutcome, Rooms};
 use crate::plan::catalog::fake::FakeCatalog;
 use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, TransformPlan};
-use crate::store::DataDir;
+use crate::plugins::Registry;
+use crate::politeness::{Politeness, PolitenessConfig};
+use crate::robots::Robots;
+use crate::routing::Routing;
+use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
+use crate::store::{DataDir, Store};
 
 /// A server, its account's key, and its directory.
 pub(super) struct World {
@@ -37,6 +47,7 @@ pub(super) struct World {
 
 pub(super) struct FakeService {
     billing: Billing,
+    crawls: Crawls,
     tasks: TaskTracker,
     per_minute: u32,
     pub(super) is_draining: AtomicBool,
@@ -81,9 +92,9 @@ impl World {
     pub(super) async fn with(dollars: &str, per_minute: u32) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = DataDir::open(directory.path()).expect("a free directory");
-        let store = Arc::new(SqliteStore::open(data).await.expect("a store"));
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
         let tasks = TaskTracker::new();
-        let billing = Billing::start(store, Clock::wall(), &tasks)
+        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
             .await
             .expect("billing");
         let dollars = Nanodollars::parse_dollars(dollars).expect("an amount");
@@ -91,8 +102,10 @@ impl World {
             .create_account("test", dollars)
             .await
             .expect("an account");
+        let crawls = crawls(store, &billing, &tasks, directory.path());
         let service = Arc::new(FakeService {
             billing,
+            crawls,
             tasks,
             per_minute,
             is_draining: AtomicBool::new(false),
@@ -182,6 +195,40 @@ impl World {
     }
 }
 
+/// Crawls that reach nothing: their pages fail, their desk is real.
+fn crawls(
+    store: Arc<dyn Store>,
+    billing: &Billing,
+    tasks: &TaskTracker,
+    data: &std::path::Path,
+) -> Crawls {
+    let egress = Egress::new(EgressConfig::default()).expect("an open door");
+    let fetcher = Fetcher::new(egress, FetchConfig::default());
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+    let robots = Arc::new(Robots::new(Arc::clone(&get), "Trawl"));
+    Crawls::new(CrawlsParts {
+        rooms: Arc::new(Rooms {
+            routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
+            workers: Workers::new(),
+        }),
+        sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
+        robots,
+        store,
+        billing: billing.clone(),
+        tariff: Tariff::default(),
+        clock: Clock::wall(),
+        data: data.to_owned(),
+        snapshot: Arc::new(Registry::empty),
+        write_entry: crate::api::write_entry,
+        plan_again: Arc::new(|request, verb, _| {
+            crate::api::crawl_plan(request, verb, &FakeCatalog, &[])
+        }),
+        tasks: tasks.clone(),
+        stop: CancellationToken::new(),
+    })
+}
+
 impl Service for FakeService {
     fn billing(&self) -> &Billing {
         &self.billing
@@ -213,6 +260,10 @@ impl Service for FakeService {
         })
     }
 
+    fn crawls(&self) -> &Crawls {
+        &self.crawls
+    }
+
     fn plugins(&self) -> Value {
         json!({"generation": 1, "plugins": []})
     }
@@ -229,6 +280,10 @@ impl Service for FakeService {
 impl Run for FakeRun {
     fn catalog(&self) -> &dyn Catalog {
         &FakeCatalog
+    }
+
+    fn registry(&self) -> Arc<Registry> {
+        Registry::empty()
     }
 
     /// Pages that say their own address. The host `panic.test` stands for a bug in the run, `slow.test` for a page that waits.

@@ -70,7 +70,7 @@ impl Costs {
 }
 
 /// The nearest float to an amount, which is written back as the exact decimal up to nine million dollars.
-fn dollars(amount: Nanodollars) -> f64 {
+pub(crate) fn dollars(amount: Nanodollars) -> f64 {
     amount.0 as f64 / money::PER_DOLLAR as f64
 }
 

@@ -34,6 +34,23 @@ pub(crate) enum Verb {
     Links,
 }
 
+impl Verb {
+    /// Its name in the store of crawls.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Scrape => "crawl",
+            Self::Links => "links",
+        }
+    }
+
+    /// The verb with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Scrape, Self::Links]
+            .into_iter()
+            .find(|verb| verb.name() == name)
+    }
+}
+
 /// A body that is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RequestError {
@@ -70,46 +87,66 @@ pub(crate) fn scrape_plan(
         ignored: Vec::new(),
     };
     for object in objects {
-        append(&mut plan, read(object)?, verb, ground)?;
+        let room = PAGES_MAX - plan.pages.len();
+        let pages = page_plans(
+            read(object)?,
+            verb,
+            ground,
+            Purpose::Pages { room },
+            &mut plan.ignored,
+        )?;
+        plan.pages.extend(pages);
     }
     Ok(plan)
 }
 
-fn append(
-    plan: &mut ScrapePlan,
+/// What the addresses of a request object are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Pages by themselves, at most so many.
+    Pages { room: usize },
+    /// Seeds of crawls, likewise.
+    Seeds { room: usize },
+}
+
+/// One plan an address of a request object.
+pub(super) fn page_plans(
     sent: Sent<ScrapeRequest>,
     verb: Verb,
     ground: Ground<'_>,
-) -> Result<(), PlanError> {
-    ignored::collect(&sent.present, sent.unknown, &mut plan.ignored);
+    purpose: Purpose,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<PagePlan>, PlanError> {
+    ignored::collect(&sent.present, sent.unknown, purpose, ignored);
     let mut request = sent.value;
     let addresses = request.url.take().unwrap_or_default();
-    let addresses = addresses_of(&addresses, PAGES_MAX - plan.pages.len())?;
+    let addresses = addresses_of(&addresses, purpose)?;
     let engine = fetching::engine(request.request.as_deref())?;
     let wish = request.router.take().map(RouterForm::into_wish);
     let router = router::plan(wish.as_ref())?;
     let ceiling = ceiling(request.max_credits_per_page);
-    let fetch = Arc::new(fetch_plan(&mut request, ground.pools, &mut plan.ignored)?);
-    let output = Arc::new(output_plan(
-        request,
-        verb,
-        ground.catalog,
-        &mut plan.ignored,
-    )?);
-    plan.pages
-        .extend(addresses.into_iter().map(|requested| PagePlan {
-            requested: requested.to_owned(),
-            url: address::parse(requested),
-            engine,
-            fetch: Arc::clone(&fetch),
-            output: Arc::clone(&output),
-            ceiling,
-            router: router.clone(),
-        }));
-    Ok(())
+    // Decisions: Request parameters, `respect_robots`.
+    let obeys_robots = matches!(purpose, Purpose::Seeds { .. });
+    request.respect_robots.get_or_insert(obeys_robots);
+    let fetch = Arc::new(fetch_plan(&mut request, ground.pools, ignored)?);
+    let output = Arc::new(output_plan(request, verb, ground.catalog, ignored)?);
+    let page = |requested: &str| PagePlan {
+        requested: requested.to_owned(),
+        url: address::parse(requested),
+        engine,
+        fetch: Arc::clone(&fetch),
+        output: Arc::clone(&output),
+        ceiling,
+        router: router.clone(),
+    };
+    Ok(addresses.into_iter().map(page).collect())
 }
 
-fn addresses_of(text: &str, room: usize) -> Result<Vec<&str>, PlanError> {
+fn addresses_of(text: &str, purpose: Purpose) -> Result<Vec<&str>, PlanError> {
+    let (room, too_many) = match purpose {
+        Purpose::Pages { room } => (room, "pages"),
+        Purpose::Seeds { room } => (room, "seeds"),
+    };
     let addresses = address::split(text);
     if addresses.is_empty() {
         return Err(PlanError::new(
@@ -120,7 +157,7 @@ fn addresses_of(text: &str, room: usize) -> Result<Vec<&str>, PlanError> {
     if addresses.len() > room {
         return Err(PlanError::new(
             "url",
-            format!("more than {PAGES_MAX} pages in one request"),
+            format!("more {too_many} than one request may name"),
         ));
     }
     Ok(addresses)
@@ -265,6 +302,7 @@ pub(super) fn output_plan(
         max_size: request
             .max_size
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        discover: false,
     };
     Ok(match verb {
         Verb::Scrape => plan,

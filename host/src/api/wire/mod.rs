@@ -3,15 +3,19 @@
 mod costs;
 mod fields;
 mod ignored;
+mod into_crawl;
 mod into_plan;
 mod request;
+mod resume;
 mod transform;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use costs::Costs;
+pub(crate) use costs::{Costs, dollars};
+pub(crate) use into_crawl::{CrawlRequest, crawl_request};
 pub(crate) use into_plan::{Ground, RequestError, Verb, scrape_plan};
 pub(crate) use request::ScrapeRequest;
+pub(crate) use resume::with_secrets;
 pub(crate) use transform::{TransformRequest, transform_plan};

@@ -17,7 +17,7 @@ use super::values::{
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 #[expect(
     dead_code,
-    reason = "parameters of crawls and browsers are checked for their type before they have an effect"
+    reason = "parameters of browsers are checked for their type before they have an effect"
 )]
 pub(crate) struct ScrapeRequest {
     /// One address, or several separated by commas. A missing scheme is `https`.
@@ -112,7 +112,7 @@ pub(crate) struct ScrapeRequest {
     pub(crate) concurrency_limit: Option<u64>,
     /// Crawl: time of the whole run.
     #[schema(value_type = Option<Object>)]
-    pub(crate) crawl_timeout: Option<AnyObject>,
+    pub(crate) crawl_timeout: Option<Map<String, Value>>,
     /// Crawl: follow links onto subdomains.
     pub(crate) subdomains: Option<bool>,
     /// Crawl: follow sister domains.
@@ -138,10 +138,10 @@ pub(crate) struct ScrapeRequest {
     pub(crate) run_in_background: Option<bool>,
     /// Crawl: where events go.
     #[schema(value_type = Option<Object>)]
-    pub(crate) webhooks: Option<AnyObject>,
+    pub(crate) webhooks: Option<Map<String, Value>>,
     /// Crawl: where events go.
     #[schema(value_type = Option<Object>)]
-    pub(crate) webhook: Option<AnyObject>,
+    pub(crate) webhook: Option<Map<String, Value>>,
 
     /// Browser: script run before the page's own.
     pub(crate) evaluate_on_new_document: Option<String>,

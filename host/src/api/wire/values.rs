@@ -157,10 +157,10 @@ pub(crate) enum WaitForForm {
 #[serde(untagged, expecting = "expected a list of strings or a boolean")]
 pub(crate) enum DomainsForm {
     /// `true` is all domains.
-    All(#[expect(dead_code, reason = "checked for its type; needs a crawl")] bool),
+    All(bool),
     /// Host names and regular expressions.
     #[schema(value_type = Vec<String>)]
-    Some(#[expect(dead_code, reason = "checked for its type; needs a crawl")] List<String>),
+    Some(List<String>),
 }
 
 /// Any JSON object; nothing of it is kept.

@@ -155,12 +155,39 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
         .map_err(&failed)?;
         for row in &rows {
             let reserve = open_reserve(row)?;
+            let Some(reserve) = outstanding(readers, reserve, &open).await? else {
+                continue;
+            };
             missing -= reserve.held.0;
             open.push(reserve);
         }
         before -= SEARCH_STEP;
     }
     Ok(open)
+}
+
+/// What is left of a reserve. A slice of a run has several reserves and gives it away charge by charge: it counts once, with
+/// the sum of all its entries.
+async fn outstanding(
+    readers: &SqlitePool,
+    reserve: OpenReserve,
+    known: &[OpenReserve],
+) -> Result<Option<OpenReserve>, StoreError> {
+    if !reserve.hold.starts_with("p:") {
+        return Ok(Some(reserve));
+    }
+    if known.iter().any(|other| other.hold == reserve.hold) {
+        return Ok(None);
+    }
+    let (held,): (i64,) = sqlx::query_as(
+        "SELECT COALESCE(SUM(held), 0) FROM entries WHERE hold = ? AND hold >= 'p:' AND hold < 'p;'",
+    )
+    .bind(reserve.hold.as_str())
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("look for open reserves"))?;
+    let held = Nanodollars(held);
+    Ok((held > Nanodollars::ZERO).then_some(OpenReserve { held, ..reserve }))
 }
 
 pub(super) async fn statement(

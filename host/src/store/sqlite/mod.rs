@@ -2,6 +2,7 @@
 
 mod accounts;
 mod answers;
+mod crawls;
 mod ledger;
 mod schema;
 
@@ -16,10 +17,12 @@ use sqlx::{ConnectOptions, Connection, Row};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
-    AccountId, AccountRecord, AnswerKey, Audit, DataDir, Entry, KeptAnswer, KeyRecord, OpenReserve,
-    Posted, StatementPage, Store, StoreError, StoreFuture, Window, Written,
+    AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
+    KeptAnswer, KeyRecord, OpenReserve, PageRow, Posted, Progress, StatementPage, Store,
+    StoreError, StoreFuture, Window, Written,
 };
 use crate::clock::Timestamp;
+use crate::model::{Stop, UrlRow};
 
 /// Connections that read. Statements are rare; two keep one long statement from holding up the next.
 const READERS_MAX: u32 = 2;
@@ -180,6 +183,102 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             answers::keep(writer.connection(), key, answer, expired).await
+        })
+    }
+
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawls::create(writer.connection(), record).await
+        })
+    }
+
+    fn crawl<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<CrawlRecord>> {
+        Box::pin(crawls::find(&self.readers, account, id))
+    }
+
+    fn crawls<'a>(
+        &'a self,
+        account: &'a AccountId,
+        before: Timestamp,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<CrawlRecord>> {
+        Box::pin(crawls::of_account(
+            &self.readers,
+            account,
+            before,
+            count_max,
+        ))
+    }
+
+    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>> {
+        Box::pin(crawls::unfinished(&self.readers))
+    }
+
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawls::set_state(writer.connection(), id, state).await
+        })
+    }
+
+    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawls::end(writer.connection(), id, stop, at).await
+        })
+    }
+
+    fn save_crawl_progress<'a>(
+        &'a self,
+        id: &'a str,
+        progress: &'a Progress,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawls::save(writer.connection(), id, progress).await
+        })
+    }
+
+    fn crawl_urls<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        Box::pin(crawls::urls(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_skipped<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        Box::pin(crawls::skipped(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_pages<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageRow>> {
+        Box::pin(crawls::pages(&self.readers, id, after, count_max))
+    }
+
+    fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>> {
+        Box::pin(crawls::last_page(&self.readers, id))
+    }
+
+    fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawls::expire(writer.connection(), before).await
         })
     }
 

@@ -1,0 +1,161 @@
+//! The one thread that changes files.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+
+use super::log::{LogFile, Record};
+use super::policy::StoredPage;
+use super::{Key, Order, PAGES_MAX, Shared, bodies};
+
+/// Bytes the log grows by before it is asked whether to write it anew.
+const COMPACT_STEP_BYTES: u64 = 4 * 1024 * 1024;
+
+struct Writer {
+    shared: Arc<Shared>,
+    log: LogFile,
+    compressor: zstd::bulk::Compressor<'static>,
+    compact_at: u64,
+    /// Whether the last write failed: a full disk is logged once, not for every page.
+    is_failing: bool,
+}
+
+/// Starts the thread. It ends when nobody can give orders any more.
+pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) -> io::Result<()> {
+    let mut writer = Writer {
+        shared,
+        compact_at: log.end() + COMPACT_STEP_BYTES,
+        log,
+        compressor: zstd::bulk::Compressor::new(bodies::LEVEL)?,
+        is_failing: false,
+    };
+    std::thread::Builder::new()
+        .name("page-cache".to_owned())
+        .spawn(move || {
+            for order in orders {
+                writer.obey(order);
+            }
+        })?;
+    Ok(())
+}
+
+impl Writer {
+    fn obey(&mut self, order: Order) {
+        let (key, number, page) = match order {
+            Order::Keep(key, number, page) => (key, number, Some(page)),
+            Order::Forget(key, number) => (key, number, None),
+            Order::Flush(done) => {
+                let _ = done.send(());
+                return;
+            }
+        };
+        let bytes = page.as_ref().map_or(0, |page| page.body.len());
+        if self.shared.is_current(&key, number) {
+            let done = match &page {
+                Some(page) => self.keep(&key, number, page),
+                None => self.forget(&key),
+            };
+            self.report(done);
+            let mut state = self.shared.state();
+            if state
+                .pending
+                .get(&key)
+                .is_some_and(|(last, _)| *last == number)
+            {
+                state.pending.remove(&key);
+            }
+        }
+        self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.shared.queued_pages.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn keep(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
+        let hash = blake3::hash(&page.body);
+        let known = self.shared.state().index.disk_bytes(&hash);
+        let written = match known {
+            Some(disk_bytes) => Ok(disk_bytes),
+            None => self.write(&hash, &page.body),
+        };
+        let record = |disk_bytes| {
+            let body_bytes = page.body.len() as u64;
+            Record::kept(key, &hash, body_bytes, disk_bytes, page.meta.clone())
+        };
+        let appended =
+            written.and_then(|disk_bytes| Ok((self.log.append(&record(disk_bytes))?, disk_bytes)));
+        let mut unused = Vec::new();
+        let mut state = self.shared.state();
+        let is_current = state
+            .pending
+            .get(key)
+            .is_some_and(|(last, _)| *last == number);
+        match &appended {
+            Ok((place, disk_bytes)) if is_current => {
+                unused.extend(state.index.insert(*key, *place, hash, *disk_bytes));
+                unused.extend(state.index.evict(self.shared.bytes_max, PAGES_MAX));
+            }
+            // What was kept before is older than what could not be written, or was just replaced by a later order.
+            _ => {
+                unused.extend(state.index.remove(key));
+                if !state.index.has_body(&hash) {
+                    unused.push(hash);
+                }
+            }
+        }
+        metrics::gauge!("trawl_cache_bytes").set(state.index.bytes() as f64);
+        drop(state);
+        for body in unused {
+            bodies::remove(&self.shared.folder, &body);
+        }
+        appended?;
+        self.compact()
+    }
+
+    fn write(&mut self, hash: &blake3::Hash, body: &[u8]) -> io::Result<u64> {
+        let compressed = self.compressor.compress(body)?;
+        bodies::write(&self.shared.folder, hash, &compressed)?;
+        Ok(compressed.len() as u64)
+    }
+
+    fn forget(&mut self, key: &Key) -> io::Result<()> {
+        let unused = self.shared.state().index.remove(key);
+        if let Some(body) = unused {
+            bodies::remove(&self.shared.folder, &body);
+        }
+        self.log.append(&Record::forgotten(key)).map(drop)
+    }
+
+    /// Writes the log anew when it is worth it. This thread alone adds pages, so readers need not wait.
+    fn compact(&mut self) -> io::Result<()> {
+        if self.log.end() < self.compact_at {
+            return Ok(());
+        }
+        self.compact_at = self.log.end() + COMPACT_STEP_BYTES;
+        let records = {
+            let state = self.shared.state();
+            if !self.log.is_mostly_garbage(state.index.record_bytes()) {
+                return Ok(());
+            }
+            state.index.records()
+        };
+        let moved = self.log.rewrite(records)?;
+        let mut state = self.shared.state();
+        state.index.moved(moved);
+        state.log = self.log.reader();
+        self.compact_at = self.log.end() + COMPACT_STEP_BYTES;
+        Ok(())
+    }
+
+    fn report(&mut self, done: io::Result<()>) {
+        match done {
+            Ok(()) => self.is_failing = false,
+            Err(error) => {
+                metrics::counter!("trawl_cache_errors_total").increment(1);
+                if !self.is_failing {
+                    tracing::warn!(error = %error, "pages cannot be kept in the page cache");
+                }
+                self.is_failing = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Which addresses belong to a crawl.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::model::Skip;
+use crate::plan::crawl::{CrawlPlan, External, Pattern, ScopePlan};
+
+/// Longest address a crawl follows. Browsers and servers take 8 KiB and more; longer ones are traps.
+const URL_BYTES_MAX: usize = 2_000;
+/// Hosts whose verdict is remembered; a crawl of one site meets a few.
+const HOSTS_MAX: usize = 4_096;
+
+/// The scope of one crawl.
+#[derive(Debug)]
+pub(super) struct Scope {
+    plan: Arc<CrawlPlan>,
+    /// Hosts with port that the crawl may go to by its seed: the seed's own and where the seed redirects to.
+    homes: Vec<String>,
+    /// Verdicts by host with port.
+    known: HashMap<String, bool>,
+}
+
+/// The parts of an absolute address that scope asks for.
+struct Parts<'a> {
+    /// Host and port.
+    authority: &'a str,
+    /// Path and what follows.
+    path: &'a str,
+}
+
+fn parts(url: &str) -> Option<Parts<'_>> {
+    let (scheme, rest) = url.split_once("://")?;
+    if scheme != "http" && scheme != "https" {
+        return None;
+    }
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    Some(Parts {
+        authority: &rest[..end],
+        path: &rest[end..],
+    })
+}
+
+/// The path of an address with its query, and without host.
+pub(super) fn path_of(url: &str) -> &str {
+    parts(url).map_or("/", |parts| parts.path)
+}
+
+impl Scope {
+    pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
+        let mut scope = Self {
+            homes: Vec::new(),
+            known: HashMap::new(),
+            plan,
+        };
+        if let Ok(seed) = scope.plan.seed.url.clone() {
+            scope.widen(&seed);
+        }
+        scope
+    }
+
+    /// The host of this address belongs to the crawl from now on, as the seed's does.
+    pub(super) fn widen(&mut self, url: &Url) {
+        if let Some(parts) = parts(url.as_str()) {
+            self.homes.push(parts.authority.to_owned());
+            self.known.clear();
+        }
+    }
+
+    /// Whether an absolute, normalised address may be fetched.
+    pub(super) fn check(&mut self, url: &str) -> Result<(), Skip> {
+        let Some(Parts { authority, path }) = parts(url) else {
+            return Err(Skip::Scheme);
+        };
+        if url.len() > URL_BYTES_MAX {
+            return Err(Skip::TooLong);
+        }
+        if !self.has_host(authority) {
+            return Err(Skip::Scope);
+        }
+        let ScopePlan {
+            blacklist,
+            whitelist,
+            ..
+        } = &self.plan.scope;
+        let found_in = |patterns: &[Pattern]| patterns.iter().any(|one| matches(one, url, path));
+        if found_in(blacklist) {
+            return Err(Skip::Blacklist);
+        }
+        if !whitelist.is_empty() && !found_in(whitelist) {
+            return Err(Skip::Whitelist);
+        }
+        Ok(())
+    }
+
+    fn has_host(&mut self, authority: &str) -> bool {
+        if let Some(known) = self.known.get(authority) {
+            return *known;
+        }
+        let decided = self.decide(authority);
+        if self.known.len() < HOSTS_MAX {
+            self.known.insert(authority.to_owned(), decided);
+        }
+        decided
+    }
+
+    fn decide(&self, authority: &str) -> bool {
+        let host = host_of(authority);
+        let plan = &self.plan.scope;
+        let by_home = self.homes.iter().any(|home| {
+            without_www(home) == without_www(authority)
+                || plan.subdomains && same_some(registered(host_of(home)), registered(host))
+                || plan.tld && same_some(name(host_of(home)), name(host))
+        });
+        by_home || plan.external.iter().any(|external| takes(external, host))
+    }
+}
+
+fn takes(external: &External, host: &str) -> bool {
+    match external {
+        External::Any => true,
+        External::Host(own) => own == host,
+        External::Matching(regex) => regex.is_match(host),
+    }
+}
+
+fn matches(pattern: &Pattern, url: &str, path: &str) -> bool {
+    match pattern {
+        Pattern::Text(text) if text.contains("://") => url.starts_with(text.as_str()),
+        Pattern::Text(text) => path.starts_with(text.as_str()),
+        Pattern::Regex(regex) => regex.is_match(url),
+    }
+}
+
+fn same_some(one: Option<&str>, other: Option<&str>) -> bool {
+    one.is_some() && one == other
+}
+
+/// `www.` is the same site as the name without.
+fn without_www(authority: &str) -> &str {
+    authority.strip_prefix("www.").unwrap_or(authority)
+}
+
+fn host_of(authority: &str) -> &str {
+    if authority.starts_with('[') {
+        return authority
+            .find(']')
+            .map_or(authority, |end| &authority[..=end]);
+    }
+    authority
+        .split_once(':')
+        .map_or(authority, |(host, _)| host)
+}
+
+/// The registered domain of a name, by the public suffix list; `None` for addresses and names that cannot be registered.
+fn registered(host: &str) -> Option<&str> {
+    if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
+        return None;
+    }
+    psl::domain_str(host)
+}
+
+/// The registered name without its public suffix.
+fn name(host: &str) -> Option<&str> {
+    let registered = registered(host)?;
+    let suffix = psl::suffix_str(registered)?;
+    registered.strip_suffix(suffix)?.strip_suffix('.')
+}

@@ -1,0 +1,216 @@
+//! What a crawl leaves in the store, written in groups: entries into its page log, addresses and places into the tables.
+//!
+//! A page's entry is in the log before the table says the page is done, so a crawl that goes on after a crash fetches again
+//! what it cannot show, and nothing else.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::frontier::Frontier;
+use super::job::Job;
+use super::lock;
+use crate::model::{Nanodollars, Stop, UrlRow, UrlState};
+use crate::store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
+
+/// Pages that may wait to be written; a crawl that is faster than the disk waits for it.
+const WAITING_MAX: usize = 256;
+/// How long a page waits for company. A group costs one flush to disk, and a second of work is lost by no crash.
+const GROUP_TIME: Duration = Duration::from_millis(100);
+/// A group that failed is tried again after this, so often, before the crawl is given up.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
+const RETRIES_MAX: usize = 20;
+
+/// A page to be written down.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) n: u32,
+    pub(super) status: u16,
+    pub(super) is_failed: bool,
+    pub(super) n_bytes: u64,
+    pub(super) charge: Nanodollars,
+    pub(super) entry: Bytes,
+}
+
+/// The writer of one crawl.
+pub(super) struct Recorder {
+    pages: mpsc::Sender<Recorded>,
+    task: JoinHandle<()>,
+}
+
+struct Writer {
+    job: Arc<Job>,
+    frontier: Arc<Mutex<Frontier>>,
+    store: Arc<dyn Store>,
+    log: Arc<Mutex<PageLog>>,
+    /// Pages that the frontier calls done and whose entry has not come yet.
+    unwritten: Vec<UrlRow>,
+    /// Pages whose entry came before the frontier called them done.
+    early: HashSet<u32>,
+    last_seq: u64,
+    /// What the pages that are written come to.
+    counts: CrawlCounts,
+}
+
+impl Recorder {
+    pub(super) fn start(
+        job: Arc<Job>,
+        frontier: Arc<Mutex<Frontier>>,
+        store: Arc<dyn Store>,
+        log: PageLog,
+        counts: CrawlCounts,
+    ) -> Self {
+        let (pages, waiting) = mpsc::channel(WAITING_MAX);
+        let last_seq = *job.recorded.borrow();
+        let writer = Writer {
+            job,
+            frontier,
+            store,
+            log: Arc::new(Mutex::new(log)),
+            unwritten: Vec::new(),
+            early: HashSet::new(),
+            last_seq,
+            counts,
+        };
+        let task = tokio::spawn(writer.run(waiting));
+        Self { pages, task }
+    }
+
+    /// A way to hand in pages.
+    pub(super) fn sender(&self) -> mpsc::Sender<Recorded> {
+        self.pages.clone()
+    }
+
+    /// Returns once everything is written. All other senders must be gone.
+    pub(super) async fn finish(self) {
+        drop(self.pages);
+        if let Err(error) = self.task.await {
+            tracing::error!(error = %error, "the recorder of a crawl ended badly");
+        }
+    }
+}
+
+impl Writer {
+    async fn run(mut self, mut waiting: mpsc::Receiver<Recorded>) {
+        let mut is_open = true;
+        while is_open {
+            let mut pages = Vec::new();
+            let until = tokio::time::Instant::now() + GROUP_TIME;
+            while is_open && pages.len() < WAITING_MAX {
+                match tokio::time::timeout_at(until, waiting.recv()).await {
+                    Ok(Some(page)) => pages.push(page),
+                    Ok(None) => is_open = false,
+                    Err(_) => break,
+                }
+            }
+            if !self.write_down(pages).await {
+                lock(&self.frontier).stop(Stop::Failed);
+                self.job.cancel.cancel();
+                // What is left is taken and dropped, so that nobody waits for it.
+                while waiting.recv().await.is_some() {}
+                return;
+            }
+        }
+    }
+
+    /// Writes a group and what changed in the frontier; `false` when the store does not take it.
+    async fn write_down(&mut self, pages: Vec<Recorded>) -> bool {
+        let changes = lock(&self.frontier).take_changes();
+        let urls = self.writable(changes, &pages);
+        if pages.is_empty() && urls.is_empty() {
+            return true;
+        }
+        let counts = self.counts_with(&pages);
+        for attempt in 0..RETRIES_MAX {
+            match self.write(&pages, &urls, counts).await {
+                Ok(()) => {
+                    self.last_seq += pages.len() as u64;
+                    self.counts = counts;
+                    self.job.recorded.send_replace(self.last_seq);
+                    return true;
+                }
+                Err(error) => {
+                    tracing::error!(crawl = self.job.id, attempt, error = %error, "a crawl's pages could not be written");
+                    tokio::time::sleep(RETRY_DELAY).await;
+                }
+            }
+        }
+        false
+    }
+
+    /// The rows that may be written now: a done page only together with its entry, until then it counts as waiting.
+    fn writable(&mut self, changes: Vec<UrlRow>, pages: &[Recorded]) -> Vec<UrlRow> {
+        self.early.extend(pages.iter().map(|page| page.n));
+        let mut rows = Vec::with_capacity(changes.len());
+        for row in std::mem::take(&mut self.unwritten) {
+            match self.early.remove(&row.n) {
+                true => rows.push(row),
+                false => self.unwritten.push(row),
+            }
+        }
+        for row in changes {
+            if row.state != UrlState::Done || self.early.remove(&row.n) {
+                rows.push(row);
+                continue;
+            }
+            rows.push(UrlRow {
+                state: UrlState::Waiting,
+                ..row.clone()
+            });
+            self.unwritten.push(row);
+        }
+        rows
+    }
+
+    fn counts_with(&self, pages: &[Recorded]) -> CrawlCounts {
+        pages.iter().fold(self.counts, |counts, page| CrawlCounts {
+            n_pages: counts.n_pages + 1,
+            n_failed: counts.n_failed + u64::from(page.is_failed),
+            n_bytes: counts.n_bytes + page.n_bytes,
+            spent: counts.spent + page.charge,
+        })
+    }
+
+    async fn write(
+        &self,
+        pages: &[Recorded],
+        urls: &[UrlRow],
+        counts: CrawlCounts,
+    ) -> Result<(), StoreError> {
+        let entries: Vec<Bytes> = pages.iter().map(|page| page.entry.clone()).collect();
+        let log = Arc::clone(&self.log);
+        let must_last = self.job.in_background;
+        let places = tokio::task::spawn_blocking(move || {
+            let mut log = lock(&log);
+            let entries: Vec<&[u8]> = entries.iter().map(|entry| &entry[..]).collect();
+            let places = log.append(&entries)?;
+            if must_last {
+                log.sync()?;
+            }
+            Ok::<_, StoreError>(places)
+        })
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let rows = pages.iter().zip(places).zip(self.last_seq + 1..);
+        let progress = Progress {
+            urls: urls.to_vec(),
+            pages: rows
+                .map(|((page, place), seq)| PageRow {
+                    seq,
+                    n: page.n,
+                    status: page.status,
+                    is_failed: page.is_failed,
+                    place,
+                })
+                .collect(),
+            counts,
+        };
+        self.store
+            .save_crawl_progress(&self.job.id, &progress)
+            .await
+    }
+}

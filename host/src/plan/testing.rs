@@ -1,0 +1,59 @@
+//! Plans for the tests of other rooms.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use super::{
+    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
+    RouterPlan,
+};
+use crate::model::Nanodollars;
+
+/// A page by plain HTTP, without any output.
+pub(crate) fn page_plan(url: &str) -> PagePlan {
+    PagePlan {
+        requested: url.to_owned(),
+        url: Ok(Url::parse(url).expect("an address")),
+        engine: Engine::Http,
+        fetch: Arc::new(FetchPlan {
+            timeout: Duration::from_secs(10),
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            user_agent: None,
+            locale: None,
+            country_code: None,
+            pool: Pool::Standard,
+            respect_robots: false,
+            cache: CachePlan {
+                enabled: false,
+                max_age: Duration::ZERO,
+                allow_stale: false,
+            },
+            pace: Pace::default(),
+            gate: None,
+        }),
+        output: Arc::new(OutputPlan {
+            formats: vec![FormatChoice {
+                name: "empty".to_owned(),
+                format: Format::Empty,
+                options: Value::Null,
+            }],
+            single_format: true,
+            filters: Vec::new(),
+            extractors: BTreeMap::new(),
+            metadata: false,
+            links: false,
+            headers: false,
+            cookies: false,
+            chunking: None,
+            max_size: None,
+            discover: false,
+        }),
+        ceiling: Nanodollars::MAX,
+        router: RouterPlan::default(),
+    }
+}

@@ -1,0 +1,103 @@
+//! Pages behind redirects.
+
+use super::*;
+
+#[tokio::test]
+async fn a_page_behind_permanent_redirects_is_kept_under_both_addresses() {
+    let world = World::start(|head| match head.split(' ').nth(1) {
+        Some("/a") => answer("301 Moved Permanently", "Location: /b\r\nETag: \"r\"\r\n"),
+        Some("/b") => answer("308 Permanent Redirect", "Location: /c#there\r\n"),
+        _ if head.contains("if-none-match: \"c\"") => answer("304 Not Modified", "ETag: \"c\"\r\n"),
+        _ => ok("ETag: \"c\"\r\n", "x"),
+    })
+    .await;
+    world.get("/a").await.expect("fetched");
+    assert_eq!(world.seen().len(), 3);
+    let again = world.get("/a").await.expect("kept");
+    assert_eq!(again.page.requested_url, world.url("/a"));
+    assert_eq!(again.page.final_url, world.url("/c#there"));
+    assert_eq!(status_of(&again), Some("hit"));
+    let direct = world.get("/c").await.expect("kept");
+    assert_eq!(direct.page.final_url, world.url("/c"));
+    assert_eq!(status_of(&direct), Some("hit"));
+    assert!(world.seen().is_empty());
+
+    world.clock.advance(TWO_DAYS);
+    let renewed = world.get("/a").await.expect("valid");
+    assert_eq!(status_of(&renewed), Some("revalidated"));
+    assert_eq!(renewed.page.final_url, world.url("/c#there"));
+    let asked: Vec<_> = world
+        .seen()
+        .iter()
+        .map(|head| head.contains("if-none-match"))
+        .collect();
+    assert_eq!(asked, [false, false, true]);
+}
+
+#[tokio::test]
+async fn a_page_behind_a_passing_redirect_is_kept_where_it_was_found_only() {
+    let world = World::start(|head| match head.split(' ').nth(1) {
+        Some("/a") => answer("302 Found", "Location: /c\r\n"),
+        Some("/cookie") => answer("301 Moved", "Location: /d\r\nSet-Cookie: a=1; Path=/x\r\n"),
+        _ => ok("", "x"),
+    })
+    .await;
+    world.get("/a").await.expect("fetched");
+    let again = world.get("/a").await.expect("fetched");
+    assert_eq!(status_of(&again), None);
+    let direct = world.get("/c").await.expect("kept");
+    assert_eq!(status_of(&direct), Some("hit"));
+    world.get("/cookie").await.expect("fetched");
+    let direct = world.get("/d").await.expect("fetched");
+    assert_eq!(status_of(&direct), None);
+}
+
+#[tokio::test]
+async fn a_redirect_that_leads_elsewhere_now_is_not_taken_for_the_kept_page() {
+    let world = World::start(|head| match head.split(' ').nth(1) {
+        Some("/a") => answer("301 Moved Permanently", "Location: /b\r\n"),
+        _ => ok("ETag: \"1\"\r\n", "old"),
+    })
+    .await;
+    world.get("/a").await.expect("fetched");
+    world.becomes(|head| match head.split(' ').nth(1) {
+        Some("/a") => answer("301 Moved Permanently", "Location: /c\r\n"),
+        _ if head.contains("if-none-match") => answer("304 Not Modified", "ETag: \"1\"\r\n"),
+        _ => ok("ETag: \"1\"\r\n", "new"),
+    });
+    world.clock.advance(TWO_DAYS);
+    let served = world.get("/a").await.expect("fetched");
+    assert_eq!(
+        (status_of(&served), &*served.page.body),
+        (None, &b"new"[..])
+    );
+}
+
+/// Notes what it is asked and says no to addresses that contain `refused`.
+struct Gate(Mutex<Vec<Url>>);
+
+impl RedirectGate for Gate {
+    fn may_follow<'a>(&'a self, _page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
+        self.0.lock().expect("addresses").push(to.clone());
+        std::future::ready(!to.as_str().contains("refused")).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_asked_about_the_redirects_of_a_kept_page() {
+    let world = World::start(|head| match head.split(' ').nth(1) {
+        Some("/a") => answer("301 Moved Permanently", "Location: /b\r\n"),
+        Some("/b") => answer("301 Moved Permanently", "Location: /refused\r\n"),
+        _ => ok("", "x"),
+    })
+    .await;
+    world.get("/a").await.expect("fetched");
+    let gate = Arc::new(Gate(Mutex::default()));
+    let asked = Arc::clone(&gate);
+    let refused = world.get_with("/a", |plan| plan.gate = Some(gate)).await;
+    let failure = refused.expect_err("not followed");
+    assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
+    let asked = asked.0.lock().expect("addresses").clone();
+    assert_eq!(asked, [world.url("/b"), world.url("/refused")]);
+    assert_eq!(world.seen().len(), 3);
+}

@@ -1,0 +1,132 @@
+//! The page cache through the joined server: who gets a kept page, and what it costs.
+
+use serde_json::{Value, json};
+use trawl::model::Nanodollars;
+use trawl_tests::caller::costs;
+use trawl_tests::site::PAGE;
+use trawl_tests::{FakeSite, TestApp};
+
+const DOLLAR: Nanodollars = Nanodollars(1_000_000_000);
+
+async fn world() -> (TestApp, FakeSite) {
+    (TestApp::start().await, FakeSite::start().await)
+}
+
+fn bytes_cost(entry: &Value) -> i64 {
+    costs(entry)[3]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_is_paid_for_once_and_says_so() {
+    let (app, site) = world().await;
+    let request =
+        json!({"url": site.url("/page"), "return_format": ["raw", "markdown"], "request": "http"});
+    let first = app.fine(request.clone()).await;
+    assert_eq!(bytes_cost(&first), PAGE.len() as i64);
+    assert_eq!(first.get("metadata"), None);
+
+    let before = app.balance();
+    let again = app.fine(request).await;
+    assert_eq!(bytes_cost(&again), 0);
+    assert!(costs(&again)[5] > 0, "making the formats takes time");
+    assert_eq!(before - app.balance(), costs(&again)[5]);
+    for part in ["url", "status", "content"] {
+        assert_eq!(first[part], again[part], "{part}");
+    }
+    let told = again["metadata"].as_object().unwrap();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told["cache"]["status"], "hit");
+    assert!(told["cache"]["age_ms"].is_u64() && told["cache"]["stored_at"].is_string());
+    assert_eq!(site.requests().len(), 1);
+
+    let request = json!({"url": site.url("/page"), "metadata": true, "return_headers": true});
+    let whole = app.fine(request).await;
+    assert_eq!(whole["metadata"]["file_size"], PAGE.len());
+    assert_eq!(whole["metadata"]["cache"]["status"], "hit");
+    assert_eq!(whole["headers"]["content-type"], "text/html; charset=utf-8");
+    assert_eq!(site.requests().len(), 1);
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_caller_says_how_old_a_page_may_be() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    for (number, cache) in [
+        json!(false),
+        json!(null),
+        json!({"max_age": 0}),
+        json!(false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let entry = app.fine(json!({"url": url, "cache": cache})).await;
+        assert_eq!(bytes_cost(&entry), PAGE.len() as i64, "{cache}");
+        assert_eq!(site.requests().len(), number + 1, "{cache}");
+    }
+    for cache in [json!(true), json!({"max_age": 60_000}), json!({})] {
+        let entry = app.fine(json!({"url": url, "cache": cache})).await;
+        assert_eq!(bytes_cost(&entry), 0, "{cache}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_account_gets_a_page_that_is_for_everyone_and_no_other() {
+    let (app, site) = world().await;
+    let (_, other) = app.another("other", DOLLAR).await;
+    let everyones = json!({"url": site.url("/page")});
+    app.fine(everyones.clone()).await;
+    let entry = other.fine(everyones).await;
+    assert_eq!(entry["metadata"]["cache"]["status"], "hit");
+
+    // `/echo` answers with what it was asked.
+    let url = site.url("/echo");
+    for own in [
+        json!({"headers": {"X-Token": "canary"}}),
+        json!({"cookies": "sid=canary"}),
+    ] {
+        let mut request = json!({"url": url, "return_format": "raw"});
+        let own = own.as_object().unwrap().clone();
+        request.as_object_mut().unwrap().extend(own);
+        let entry = app.fine(request).await;
+        assert!(entry["content"].as_str().unwrap().contains("canary"));
+        let entry =
+            other.fine(json!({"url": url, "cache": {"allow_stale": true}, "return_format": "raw"}));
+        let entry = entry.await;
+        assert!(!entry["content"].as_str().unwrap().contains("canary"));
+    }
+    // The cookie that one page of a request sets goes along with the next, which nobody else may see then.
+    let both = [site.url("/cookies"), site.url("/echo?inside")].join(",");
+    let pages = json!({"url": both, "return_format": "raw"});
+    let _ = app.scrape(pages.clone()).await;
+    for entry in other.scrape(pages).await {
+        assert_eq!(entry["metadata"].get("cache"), None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_are_asked_for_again() {
+    let (app, site) = world().await;
+    for path in ["/missing", "/status/503 Service Unavailable", "/truncated"] {
+        let url = site.url(path);
+        for _ in 0..2 {
+            app.failure(json!({"url": url, "cache": {"allow_stale": true}}))
+                .await;
+        }
+    }
+    assert!(site.requests().len() >= 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_was_not_paid_for_is_not_had_for_nothing_the_next_time() {
+    let (app, site) = world().await;
+    let url = site.put("/large", "text/plain", vec![b'x'; 200_000]);
+    let request = |credits: Option<u32>| json!({"url": url, "return_format": "text", "max_credits_per_page": credits, "request": "http"});
+    for _ in 0..2 {
+        let (_, reason) = app.failure(request(Some(1))).await;
+        assert!(reason.contains("ceiling"), "{reason}");
+    }
+    assert_eq!(bytes_cost(&app.fine(request(None)).await), 200_000);
+    assert_eq!(bytes_cost(&app.fine(request(Some(1))).await), 0);
+}
