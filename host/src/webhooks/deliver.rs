@@ -43,6 +43,10 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-trawl-signature");
 impl Webhooks {
     /// Delivers events until `stop`. Events that are on their way then are sent again after the next start.
     pub async fn run(self: Arc<Self>, egress: Arc<Egress>, stop: CancellationToken) {
+        match self.store.outbox_count().await {
+            Ok(count) => self.waiting.store(count, Relaxed),
+            Err(error) => tracing::error!(error = %error, "webhook events cannot be counted"),
+        }
         let delivering = self.deliver(&egress);
         stop.run_until_cancelled(delivering).await;
     }
@@ -108,7 +112,11 @@ impl Webhooks {
                 match sending.next().await {
                     Some((row, Ok(()))) => received.push(row.id),
                     Some((row, Err(reason))) => {
-                        tracing::debug!(webhook.id = row.id, reason, "a webhook event was not received");
+                        tracing::debug!(
+                            webhook.id = row.id,
+                            reason,
+                            "a webhook event was not received"
+                        );
                         attempts = attempts.max(row.n_attempts);
                         failed.push(row.id);
                     }
@@ -133,26 +141,38 @@ impl Webhooks {
     ) -> Result<(), StoreError> {
         if !received.is_empty() {
             let gone = self.store.outbox_done(received).await?;
-            self.waiting.fetch_sub(gone, Relaxed);
+            self.forget(gone);
             metrics::counter!("trawl_webhooks_total", "outcome" => "delivered").increment(gone);
         }
         if !failed.is_empty() {
             let now = self.clock.now();
             let until = after(now, pause(attempts));
-            let postponed = self.store.outbox_postpone(destination, failed, until, now.before(AGE_MAX));
+            let postponed =
+                self.store
+                    .outbox_postpone(destination, failed, until, now.before(AGE_MAX));
             let gone = postponed.await?;
-            metrics::counter!("trawl_webhooks_total", "outcome" => "failed").increment(failed.len() as u64);
+            metrics::counter!("trawl_webhooks_total", "outcome" => "failed")
+                .increment(failed.len() as u64);
             if gone > 0 {
-                self.waiting.fetch_sub(gone, Relaxed);
+                self.forget(gone);
                 dropped(gone, "nobody received them for a day");
             }
         }
         Ok(())
     }
 
+    /// Counts events that wait no more. The count is one of about, and stops at zero.
+    fn forget(&self, count: u64) {
+        let less = |waiting: u64| Some(waiting.saturating_sub(count));
+        let _ = self.waiting.fetch_update(Relaxed, Relaxed, less);
+    }
+
     async fn send(&self, egress: &Egress, row: OutboxRow) -> (OutboxRow, Result<(), String>) {
         let sent = async {
-            let secret = self.secret(&row.account).await.map_err(|error| error.to_string())?;
+            let secret = self
+                .secret(&row.account)
+                .await
+                .map_err(|error| error.to_string())?;
             post(egress, &row, &secret, self.clock.now()).await
         };
         let sent = timeout(ANSWER_TIME_MAX, sent).await;
@@ -162,7 +182,12 @@ impl Webhooks {
 }
 
 /// Sends one event. Redirects are no receipt and are not followed.
-async fn post(egress: &Egress, row: &OutboxRow, secret: &Secret, at: Timestamp) -> Result<(), String> {
+async fn post(
+    egress: &Egress,
+    row: &OutboxRow,
+    secret: &Secret,
+    at: Timestamp,
+) -> Result<(), String> {
     let url = Url::parse(&row.destination).map_err(|error| error.to_string())?;
     let mut request = reqwest::Request::new(Method::POST, url);
     let header = |value: &str| HeaderValue::from_str(value).map_err(|error| error.to_string());
@@ -191,7 +216,9 @@ async fn post(egress: &Egress, row: &OutboxRow, secret: &Secret, at: Timestamp) 
 
 /// How long a destination is left alone after a failure, with the attempts before it.
 fn pause(attempts: u32) -> Duration {
-    let pause = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(attempts)).min(PAUSE_MAX);
+    let pause = PAUSE_FIRST
+        .saturating_mul(2_u32.saturating_pow(attempts))
+        .min(PAUSE_MAX);
     // Receivers that went away together are not asked together when they are back.
     let share = getrandom::u32().unwrap_or(u32::MAX);
     let half = pause / 2;

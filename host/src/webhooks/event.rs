@@ -64,7 +64,12 @@ impl EventKind {
 
 impl Event {
     /// A page was found. `content` is that of its entry.
-    pub fn find(account: &AccountId, destination: &Url, page: FoundPage<'_>, content: Value) -> Self {
+    pub fn find(
+        account: &AccountId,
+        destination: &Url,
+        page: FoundPage<'_>,
+        content: Value,
+    ) -> Self {
         let (domain, pathname) = domain_and_path(page.url);
         let body = json!({
             "crawl_id": page.crawl_id,
@@ -211,7 +216,11 @@ fn cut(content: Value, room: &mut usize) -> Value {
         }
         Value::Object(formats) => {
             let formats = formats.into_iter();
-            Value::Object(formats.map(|(name, content)| (name, cut(content, room))).collect())
+            Value::Object(
+                formats
+                    .map(|(name, content)| (name, cut(content, room)))
+                    .collect(),
+            )
         }
         other => other,
     }

@@ -38,18 +38,14 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Events kept in this store.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be read.
-    pub async fn new(store: Arc<dyn Store>, clock: Clock) -> Result<Arc<Self>, StoreError> {
-        let waiting = AtomicU64::new(store.outbox_count().await?);
-        Ok(Arc::new(Self {
+    /// Events kept in this store. Nobody delivers them before [`Self::run`].
+    pub fn new(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+        Arc::new(Self {
             store,
             clock,
             wake: Notify::new(),
-            waiting,
-        }))
+            waiting: AtomicU64::new(0),
+        })
     }
 
     /// Keeps events for delivery; they are durable when this has returned. An event whose id is waiting already changes
@@ -67,7 +63,10 @@ impl Webhooks {
             return Ok(());
         }
         let now = self.clock.now();
-        let rows: Vec<OutboxRow> = events.into_iter().map(|event| event.into_row(now)).collect();
+        let rows: Vec<OutboxRow> = events
+            .into_iter()
+            .map(|event| event.into_row(now))
+            .collect();
         let kept = self.store.outbox_push(&rows).await?;
         self.waiting.fetch_add(kept, Ordering::Relaxed);
         self.wake.notify_one();
@@ -79,18 +78,8 @@ impl Webhooks {
     /// # Errors
     /// [`StoreError`] when the store fails.
     pub async fn secret(&self, account: &AccountId) -> Result<Secret, StoreError> {
-        secret(&*self.store, account).await
+        self.store.webhook_secret(account).await
     }
-}
-
-/// The webhook secret of an account; made when it is first asked for. For the command line, which has no [`Webhooks`].
-///
-/// # Errors
-/// [`StoreError`] when the store fails.
-pub async fn secret(store: &dyn Store, account: &AccountId) -> Result<Secret, StoreError> {
-    let fresh = sign::new_secret();
-    let kept = store.webhook_secret(account, fresh.expose()).await?;
-    Ok(Secret::new(kept))
 }
 
 fn dropped(count: u64, why: &'static str) {

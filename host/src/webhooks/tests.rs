@@ -12,9 +12,9 @@ use url::Url;
 use super::*;
 use crate::clock::Timestamp;
 use crate::egress::{AllowList, Egress, EgressConfig};
+use crate::model::Nanodollars;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{AccountRecord, DataDir, KeyRecord};
-use crate::model::Nanodollars;
 
 /// One request as a receiver got it.
 #[derive(Clone, Debug)]
@@ -47,7 +47,9 @@ impl Receiver {
                             log.len() - 1
                         };
                         let status = statuses[place.min(statuses.len() - 1)];
-                        let head = format!("HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: 2\r\n\r\nok");
+                        let head = format!(
+                            "HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: 2\r\n\r\nok"
+                        );
                         let _ = socket.write_all(head.as_bytes()).await;
                     }
                 });
@@ -130,7 +132,7 @@ async fn world(directory: &Path) -> World {
     // After a restart it is there already.
     let _ = store.create_account(&record, &key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let hooks = Webhooks::new(Arc::clone(&store), clock.clone()).await.expect("a store");
+    let hooks = Webhooks::new(Arc::clone(&store), clock.clone());
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),
@@ -188,10 +190,20 @@ async fn an_event_is_signed_and_delivered() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[204]).await;
-    world.hooks.push(vec![found(1, &receiver.url())]).await.expect("kept");
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
     let received = receiver.has(1).await.remove(0);
     world.is_empty().await;
-    let header = |name: &str| received.headers.get(name).map(String::as_str).unwrap_or_default();
+    let header = |name: &str| {
+        received
+            .headers
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
     assert_eq!(header("content-type"), "application/json");
     assert_eq!(header("x-trawl-event"), "on_find");
     assert_eq!(header("x-trawl-event-id"), "c1:1:on_find");
@@ -209,7 +221,11 @@ async fn what_is_not_received_is_sent_again_later() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[500, 301, 200]).await;
-    world.hooks.push(vec![found(1, &receiver.url())]).await.expect("kept");
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
     for count in 1..3 {
         receiver.has(count).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -219,7 +235,10 @@ async fn what_is_not_received_is_sent_again_later() {
     let received = receiver.has(3).await;
     world.is_empty().await;
     assert_eq!(received[0].body, received[2].body);
-    assert_ne!(received[0].headers["x-trawl-signature"], received[2].headers["x-trawl-signature"]);
+    assert_ne!(
+        received[0].headers["x-trawl-signature"],
+        received[2].headers["x-trawl-signature"]
+    );
     world.end().await;
 }
 
@@ -228,13 +247,20 @@ async fn events_survive_a_restart() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let before = world(directory.path()).await;
     let receiver = Receiver::start(&[503, 200]).await;
-    before.hooks.push(vec![found(1, &receiver.url())]).await.expect("kept");
+    before
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let secret = before.hooks.secret(&account()).await.expect("a secret");
     before.end().await;
     let after = world(directory.path()).await;
-    assert_eq!(after.hooks.secret(&account()).await.expect("a secret"), secret);
+    assert_eq!(
+        after.hooks.secret(&account()).await.expect("a secret"),
+        secret
+    );
     after.later(HOUR);
     receiver.has(2).await;
     after.is_empty().await;
@@ -247,7 +273,11 @@ async fn an_event_is_kept_once() {
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[503, 200]).await;
     let event = found(1, &receiver.url());
-    world.hooks.push(vec![event.clone(), event.clone()]).await.expect("kept");
+    world
+        .hooks
+        .push(vec![event.clone(), event.clone()])
+        .await
+        .expect("kept");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     world.hooks.push(vec![event]).await.expect("kept");
@@ -277,7 +307,11 @@ async fn what_nobody_receives_for_a_day_is_dropped() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[500]).await;
-    world.hooks.push(vec![found(1, &receiver.url()), found(2, &receiver.url())]).await.expect("kept");
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url()), found(2, &receiver.url())])
+        .await
+        .expect("kept");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     world.later(AGE_MAX);
@@ -290,9 +324,17 @@ async fn private_addresses_get_no_events() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let private = Url::parse("http://10.0.0.1/hook").expect("an address");
-    world.hooks.push(vec![found(1, &private)]).await.expect("kept");
+    world
+        .hooks
+        .push(vec![found(1, &private)])
+        .await
+        .expect("kept");
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let waiting = world.store.outbox_due(Timestamp::MAX, &[], 10).await.expect("a store");
+    let waiting = world
+        .store
+        .outbox_due(Timestamp::MAX, &[], 10)
+        .await
+        .expect("a store");
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].n_attempts, 1);
     world.end().await;

@@ -5,6 +5,7 @@ use sqlx::{Connection, Row};
 
 use super::{column, failed_to};
 use crate::clock::Timestamp;
+use crate::secret::Secret;
 use crate::store::{AccountId, OutboxRow, StoreError};
 
 const WRITING: &str = "write webhook events";
@@ -76,11 +77,14 @@ pub(super) async fn next(
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
-    row.map(|row| column(&row, "due").map(Timestamp)).transpose()
+    row.map(|row| column(&row, "due").map(Timestamp))
+        .transpose()
 }
 
 pub(super) async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
-    let row = sqlx::query("SELECT COUNT(*) FROM outbox").fetch_one(readers).await;
+    let row = sqlx::query("SELECT COUNT(*) FROM outbox")
+        .fetch_one(readers)
+        .await;
     let count: i64 = row
         .and_then(|row| row.try_get(0))
         .map_err(failed_to(READING))?;
@@ -136,23 +140,34 @@ pub(super) async fn postpone(
 }
 
 pub(super) async fn secret(
-    connection: &mut SqliteConnection,
+    readers: &SqlitePool,
     account: &AccountId,
-    fresh: &str,
-) -> Result<String, StoreError> {
-    let failed = failed_to("keep a webhook secret");
-    sqlx::query("INSERT INTO webhook_secrets (account, secret) VALUES (?, ?) ON CONFLICT (account) DO NOTHING")
-        .bind(account.as_str())
-        .bind(fresh)
-        .execute(&mut *connection)
-        .await
-        .map_err(&failed)?;
+) -> Result<Option<Secret>, StoreError> {
     let row = sqlx::query("SELECT secret FROM webhook_secrets WHERE account = ?")
         .bind(account.as_str())
-        .fetch_one(connection)
+        .fetch_optional(readers)
         .await
-        .map_err(&failed)?;
-    column(&row, "secret")
+        .map_err(failed_to("read a webhook secret"))?;
+    row.map(|row| column::<String>(&row, "secret").map(Secret::from))
+        .transpose()
+}
+
+/// Keeps a secret unless there is one; returns the one that is kept.
+pub(super) async fn keep_secret(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    fresh: &Secret,
+) -> Result<Secret, StoreError> {
+    let row = sqlx::query(
+        "INSERT INTO webhook_secrets (account, secret) VALUES (?, ?)
+         ON CONFLICT (account) DO UPDATE SET secret = secret RETURNING secret",
+    )
+    .bind(account.as_str())
+    .bind(fresh.expose())
+    .fetch_one(connection)
+    .await
+    .map_err(failed_to("keep a webhook secret"))?;
+    column::<String>(&row, "secret").map(Secret::from)
 }
 
 /// Texts as a JSON list, which SQLite takes as one value.
