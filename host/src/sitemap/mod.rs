@@ -91,7 +91,7 @@ impl Sitemaps {
         let limits = GetLimits {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
-            delay,
+            delay: Some(delay),
         };
         while let Some(Waiting { url, depth }) = waiting.pop_front() {
             let body = match self.get.get(&url, limits).await {
