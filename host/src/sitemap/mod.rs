@@ -2,6 +2,7 @@
 //! many there are, memory holds one file and one batch. Nobody pays for them.
 
 mod file;
+mod utf8;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -140,6 +141,7 @@ impl Sitemaps {
                     return summary;
                 }
                 if summary.n_entries == ENTRIES_MAX {
+                    summary.is_cut = true;
                     return summary;
                 }
             }
