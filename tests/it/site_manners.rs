@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use trawl_tests::{FakeSite, TestApp};
 
-/// A receiver of webhooks: event name and body of each request. It turns the first one away.
+/// A receiver of webhooks: event name and body of each request.
 struct Receiver {
     address: SocketAddr,
     events: Arc<Mutex<Vec<(String, Value)>>>,
@@ -77,7 +77,7 @@ fn link(to: &str) -> String {
 }
 
 async fn crawled(app: &TestApp, request: &Value) -> Vec<Value> {
-    let answer = app.post("/crawl", request).await;
+    let answer = app.post("/crawl", &[], request).await;
     answer.json().as_array().unwrap().clone()
 }
 
