@@ -10,10 +10,11 @@ use super::*;
 use crate::clock::Timestamp;
 use crate::model::Charge;
 use crate::model::{Stop, UrlRow};
+use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, PageRow,
-    Progress, StoreFuture, Written,
+    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, OutboxRow,
+    PageRow, Progress, StoreFuture, Written,
 };
 
 const WORKS: u8 = 0;
@@ -125,6 +126,46 @@ impl Store for Faulty {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()> {
         self.store.keep_answer(key, answer, expired)
+    }
+
+    fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64> {
+        self.store.outbox_push(rows)
+    }
+
+    fn outbox_due<'a>(
+        &'a self,
+        now: Timestamp,
+        busy: &'a [String],
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<OutboxRow>> {
+        self.store.outbox_due(now, busy, count_max)
+    }
+
+    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>> {
+        self.store.outbox_next(busy)
+    }
+
+    fn outbox_count(&self) -> StoreFuture<'_, u64> {
+        self.store.outbox_count()
+    }
+
+    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64> {
+        self.store.outbox_done(ids)
+    }
+
+    fn outbox_postpone<'a>(
+        &'a self,
+        destination: &'a str,
+        tried: &'a [String],
+        until: Timestamp,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, u64> {
+        self.store
+            .outbox_postpone(destination, tried, until, expired)
+    }
+
+    fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+        self.store.webhook_secret(account)
     }
 
     fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {

@@ -295,6 +295,63 @@ async fn answers_are_kept_for_their_time(store: &dyn Store) {
 }
 
 /// Runs each function on a fresh store of each back end.
+async fn events_wait_until_they_are_received(store: &dyn Store) {
+    with_account(store, 0).await;
+    let row = |id: &str, destination: &str, due: i64| OutboxRow {
+        id: id.to_owned(),
+        account: AccountId::new("acc_1"),
+        destination: destination.to_owned(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(due),
+        due: Timestamp(due),
+        n_attempts: 0,
+    };
+    let rows = [
+        row("1", "a", 10),
+        row("2", "b", 11),
+        row("3", "a", 12),
+        row("4", "a", 99),
+    ];
+    assert_eq!(store.outbox_push(&rows).await.expect("kept"), 4);
+    assert_eq!(store.outbox_push(&rows[..2]).await.expect("kept"), 0);
+    let due = async |now, busy: &[&str]| {
+        let busy: Vec<String> = busy.iter().map(|&name| name.to_owned()).collect();
+        let rows = store
+            .outbox_due(Timestamp(now), &busy, 10)
+            .await
+            .expect("read");
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert!(due(9, &[]).await.is_empty());
+    assert_eq!(due(12, &[]).await, ["1", "3"]);
+    assert_eq!(due(12, &["a"]).await, ["2"]);
+    assert!(due(12, &["a", "b"]).await.is_empty());
+    let next = store.outbox_next(&["a".to_owned()]).await.expect("read");
+    assert_eq!(next, Some(Timestamp(11)));
+
+    let ids = ["2".to_owned(), "gone".to_owned()];
+    assert_eq!(store.outbox_done(&ids).await.expect("written"), 1);
+    let tried = ["1".to_owned(), "3".to_owned()];
+    let postponed = store.outbox_postpone("a", &tried, Timestamp(50), Timestamp(10));
+    assert_eq!(postponed.await.expect("written"), 1);
+    assert!(due(49, &[]).await.is_empty());
+    let rows = store
+        .outbox_due(Timestamp(99), &[], 10)
+        .await
+        .expect("read");
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| (row.id.as_str(), row.due.0, row.n_attempts))
+        .collect();
+    assert_eq!(rows, [("3", 50, 1), ("4", 99, 0)]);
+    assert_eq!(store.outbox_count().await.expect("read"), 2);
+
+    let account = AccountId::new("acc_1");
+    let secret = store.webhook_secret(&account).await.expect("kept");
+    assert_eq!(store.webhook_secret(&account).await.expect("kept"), secret);
+}
+
 macro_rules! conformance {
     ($($case:ident,)*) => {
         mod sqlite_store {
@@ -326,4 +383,5 @@ conformance! {
     progress_is_whole_and_counts_once,
     every_state_of_an_address_comes_back,
     old_crawls_are_forgotten_whole,
+    events_wait_until_they_are_received,
 }

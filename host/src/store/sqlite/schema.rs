@@ -10,7 +10,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -128,6 +128,29 @@ CREATE TABLE crawl_pages (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// Events that wait for their delivery, and what they are signed with.
+const VERSION_3: &str = "
+CREATE TABLE outbox (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    account     TEXT NOT NULL REFERENCES accounts (id),
+    destination TEXT NOT NULL,
+    event       TEXT NOT NULL,
+    body        TEXT NOT NULL,
+    created     INTEGER NOT NULL,
+    due         INTEGER NOT NULL,
+    n_attempts  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX outbox_by_time ON outbox (due, seq, destination);
+CREATE INDEX outbox_by_destination ON outbox (destination, due, seq);
+
+CREATE TABLE webhook_secrets (
+    account TEXT PRIMARY KEY REFERENCES accounts (id),
+    secret  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
 /// Refuses a file that a newer program or another program wrote, before anything in it is touched.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let found = version(connection).await?;
@@ -227,7 +250,7 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 2: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 3: use the newer program that wrote it"
         );
     }
 
