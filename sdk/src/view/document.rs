@@ -68,7 +68,8 @@ impl<'a> Document<'a> {
         self.arrays.media_type
     }
 
-    /// Whether the page is HTML. Other pages (JSON, plain text, images) have an empty tree.
+    /// Whether the page is HTML. Other text (JSON, plain text) stands in one `pre`; the rest
+    /// (images, PDF) has an empty tree.
     pub fn is_html(&self) -> bool {
         matches!(
             self.arrays.media_type,
