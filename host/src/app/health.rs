@@ -97,6 +97,7 @@ fn sample_plan() -> PagePlan {
             extractors: Default::default(),
             metadata: false,
             links: false,
+            discover: false,
             headers: false,
             cookies: false,
             chunking: None,

@@ -2,7 +2,7 @@
 //!
 //! A page's body goes through [`decode`], [`MediaKind`](crate::model::MediaKind) chooses between [`parse`], [`plain`] and
 //! [`empty`]. On the way through `parse`: `source` makes tokens, `nesting` guards the tree builder's depth, `sink` and `arena`
-//! hold the tree while HTML still moves nodes about, `layout` writes the arrays.
+//! hold the tree while HTML still moves nodes about, `layout` writes the arrays. [`scan`] finds a page's links without a tree.
 
 mod arena;
 mod decode;
@@ -14,6 +14,7 @@ mod parse;
 mod plain;
 mod raw;
 mod reference;
+mod scan;
 mod sink;
 mod source;
 mod tag;
@@ -23,6 +24,7 @@ pub use decode::{Decoded, decode};
 pub use media::{media_type, sniff};
 pub use parse::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits, parse};
 pub use plain::{empty, plain};
+pub use scan::{LINKS_MAX, scan};
 
 /// A parsed page. The arrays and their meaning are those of the record `document` in `wit/document/1`; which nodes filters
 /// have kept travels beside it.

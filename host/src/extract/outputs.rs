@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::failure::status;
-use crate::model::{Content, MediaKind, PageFailure, Piece};
+use crate::model::{Content, Discovered, MediaKind, PageFailure, Piece};
 use crate::plan::{Chunking, Format, FormatChoice, OutputPlan};
 use crate::plugins::{PageView, PluginError, Registry, Rendered};
 
@@ -14,6 +14,8 @@ pub struct Outputs {
     pub content: Content,
     /// Links, when asked for.
     pub links: Option<Value>,
+    /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
+    pub discovered: Option<Discovered>,
     /// Metadata, when asked for.
     pub metadata: Option<Map<String, Value>>,
     /// Results of extractors asked for by name.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::model::{Charge, Content, Nanodollars};
+use crate::model::{Charge, Content, Discovered, Nanodollars};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,9 @@ pub struct PageOutcome {
     pub elapsed: Option<Duration>,
     /// Links, when asked for: absolute addresses in page order without duplicates.
     pub links: Option<Value>,
+    /// Where the page leads, when its plan says to discover it. Stands beside an error, too: a page whose content could not be
+    /// made still has links.
+    pub discovered: Option<Box<Discovered>>,
     /// Metadata, when asked for, or the parts that are told without being asked (`render_reason`, ...).
     pub metadata: Option<Map<String, Value>>,
     /// Response headers, when asked for: name and value, repeats joined with `, `.

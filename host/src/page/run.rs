@@ -203,6 +203,7 @@ fn compose(
         content: outputs.content,
         error,
         links: outputs.links,
+        discovered: outputs.discovered.map(Box::new),
         metadata,
         extracted: outputs.extracted,
         cookies: plan.cookies.then_some(page.cookies),

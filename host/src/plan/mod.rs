@@ -194,6 +194,8 @@ pub struct OutputPlan {
     pub metadata: bool,
     /// `return_page_links`: add the links.
     pub links: bool,
+    /// Whether the page's links are wanted by whoever runs it, to follow them. Asks for no parsed document.
+    pub discover: bool,
     /// `return_headers`: add the response headers.
     pub headers: bool,
     /// `return_cookies`: add the cookies.

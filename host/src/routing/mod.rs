@@ -202,6 +202,7 @@ mod tests {
                 extractors: BTreeMap::new(),
                 metadata: false,
                 links: false,
+                discover: false,
                 headers: false,
                 cookies: false,
                 chunking: None,
