@@ -249,20 +249,22 @@ fn plain(written: &str) -> Option<()> {
 /// Checks that a path after its slash stays as it is: nothing to encode, no segment of dots, encoded or not.
 fn rest_of_path(written: &str) -> Option<()> {
     let bytes = written.as_bytes();
-    let mut before = b'/';
-    for (at, &byte) in bytes.iter().enumerate() {
-        match CLASSES[byte as usize] {
-            Class::Plain => {}
-            Class::Dot if before == b'/' => return None,
-            Class::Dot => {}
-            // An encoded dot may be part of a segment of dots.
+    let mut at = 0;
+    while let Some(length) = bytes[at..]
+        .iter()
+        .position(|byte| class(*byte) != Class::Plain)
+    {
+        at += length;
+        match class(bytes[at]) {
+            // The segment may be one of dots alone.
+            Class::Dot if at == 0 || bytes[at - 1] == b'/' => return None,
+            // An encoded dot may be part of such a segment.
             Class::Percent if bytes[at + 1..].starts_with(b"2e") => return None,
             Class::Percent if bytes[at + 1..].starts_with(b"2E") => return None,
-            Class::Percent => {}
             Class::Question => return query(&written[at..]),
             Class::Unusual => return None,
+            Class::Plain | Class::Dot | Class::Percent => at += 1,
         }
-        before = byte;
     }
     Some(())
 }
@@ -271,7 +273,7 @@ fn rest_of_path(written: &str) -> Option<()> {
 fn query(written: &str) -> Option<()> {
     written
         .bytes()
-        .all(|byte| CLASSES[byte as usize] != Class::Unusual)
+        .all(|byte| class(byte) != Class::Unusual)
         .then_some(())
 }
 
@@ -285,6 +287,10 @@ enum Class {
     Question,
     /// To be encoded, to be left out, or not looked at closely enough to say.
     Unusual,
+}
+
+fn class(byte: u8) -> Class {
+    CLASSES[byte as usize]
 }
 
 const CLASSES: [Class; 256] = {

@@ -189,7 +189,7 @@ impl<'a> Scan<'a> {
         let text = self.text;
         let mut found = [None; N];
         let extent = tag::attributes(text, name_end, |name, value| {
-            let written = text[name.0..name.1].as_bytes();
+            let written = &text.as_bytes()[name.0..name.1];
             let place = wanted
                 .iter()
                 .position(|wanted| written.eq_ignore_ascii_case(wanted.as_bytes()));
