@@ -211,9 +211,9 @@ fn compose(
         content: outputs.content,
         error,
         links: outputs.links,
+        discovered: outputs.discovered.map(Box::new),
         metadata,
         extracted: outputs.extracted,
-        discovered: outputs.discovered,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()
