@@ -12,7 +12,7 @@ use super::recorder::Recorded;
 use super::run::Run;
 use crate::billing::{FundsError, Hold, Shortage};
 use crate::model::failure::status;
-use crate::model::{Charge, Discovered, Nanodollars, Skip, Stop};
+use crate::model::{Charge, Discovered, Nanodollars, PageFailure, Skip, Stop};
 use crate::page::{self, PageOutcome};
 use crate::plan::{FetchPlan, Pace, PagePlan};
 
@@ -72,8 +72,8 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     }
     if let Some(robots) = &run.robots {
         let verdict = robots.verdict(&leased.url).await;
-        if !verdict.is_allowed {
-            return refused(place, &leased, Skip::Robots).await;
+        if let Some(failure) = verdict.refusal(&leased.url) {
+            return refused(place, &leased, Skip::Robots, failure).await;
         }
         slow_down(&mut plan, verdict.crawl_delay);
     }
@@ -94,7 +94,11 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     let (mut outcome, usage) = page::produce(&run.rooms, &run.context, &plan).await;
     if let Some(why) = run.gate.leave(&leased.url) {
         hold.void(why.name());
-        return refused(place, &leased, why).await;
+        let failure = PageFailure::new(
+            status::UNREACHABLE_OR_REFUSED,
+            "the page redirects to where this crawl does not go",
+        );
+        return refused(place, &leased, why, failure).await;
     }
     let found = outcome.discovered.take().unwrap_or_default();
     place.complete(&found);
@@ -113,19 +117,15 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
 
 /// A page that may not be fetched is no entry, unless it is the seed: then the caller hears why there is nothing.
 /// Decisions: Request parameters, `respect_robots`.
-async fn refused(place: Place<'_>, leased: &Leased, why: Skip) {
+async fn refused(place: Place<'_>, leased: &Leased, why: Skip, failure: PageFailure) {
     let run = place.run;
     if leased.url != run.seed {
         return place.skip(why);
     }
-    let reason = match why {
-        Skip::Robots => "robots.txt of the site forbids it; `respect_robots: false` ignores that",
-        _ => "it redirects to where this crawl does not go",
-    };
     let outcome = PageOutcome {
         url: leased.url.to_string(),
-        status: status::UNREACHABLE_OR_REFUSED,
-        error: Some(format!("the page was not fetched: {reason}")),
+        status: failure.status,
+        error: Some(failure.message),
         ..PageOutcome::default()
     };
     place.complete(&Discovered::default());

@@ -68,7 +68,7 @@ impl Receiver {
 
     /// Waits until it has got so many requests.
     async fn has(&self, count: usize) -> Vec<Received> {
-        for _ in 0..400 {
+        for _ in 0..3_000 {
             let received = self.received();
             if received.len() >= count {
                 return received;

@@ -112,11 +112,16 @@ async fn a_run_that_breaks_ends_its_answer_well() {
 #[tokio::test]
 async fn links_have_no_content() {
     let world = World::new().await;
-    let answer = world.post("/links", r#"{"url":"a.com","limit":1}"#).await;
+    // Refused at the door, so that no network is needed.
+    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"wait_for":1}"#;
+    let answer = world.post("/links", body).await;
     let json = answer.json();
-    assert_eq!(json[0]["links"], json!(["https://a.com/next"]));
+    assert_eq!(json[0]["status"], 526, "{json}");
     assert_eq!(json[0]["content"], "");
-    assert_eq!(answer.header("x-ignored-parameters"), "limit");
+    assert_eq!(answer.header("x-ignored-parameters"), "wait_for");
+    let id = answer.header("x-crawl-id");
+    let shown = world.get(&format!("/crawl/{id}")).await.json();
+    assert_eq!(shown["request"]["url"], "http://127.0.0.1:9/");
 }
 
 #[tokio::test]

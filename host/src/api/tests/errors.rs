@@ -11,8 +11,7 @@ use crate::api::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
 const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
-const ABSENT: [&str; 8] = [
-    "/crawl",
+const ABSENT: [&str; 7] = [
     "/v1/crawl",
     "/pipeline/label",
     "/unlimited/scrape",
@@ -126,12 +125,13 @@ async fn endpoints_without_anything_behind_them_say_so() {
         assert_eq!(answer.header("ratelimit-limit"), "10000");
     }
     for path in [
-        "/crawl/abc",
-        "/crawl/abc/pages",
         "/data/pages",
         "/fetch/a.com/x/y",
     ] {
         check(&world.get(path).await, 501, "not available");
+    }
+    for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
+        check(&world.get(path).await, 404, "no crawl with this id");
     }
     check(
         &world.post("/ai/scrape", "{}").await,
