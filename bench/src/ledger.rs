@@ -1,16 +1,19 @@
 //! Charges a second that reach the disk, by how many pages are settled at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
-use trawl::billing::{AccountId, Billing};
+use trawl::billing::{AccountId, Billing, FundsError, Hold, Purse};
 use trawl::clock::Clock;
 use trawl::model::{Charge, Nanodollars};
 use trawl::store::sqlite::SqliteStore;
 use trawl::store::{DataDir, Store};
 
 const TASKS: [usize; 3] = [1, 8, 64];
+/// Pages of one run that are settled at once, out of one purse.
+const PURSE_TASKS: usize = 64;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(1);
 /// A top-up that outlasts every round.
@@ -30,9 +33,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "{:>5}  {:>9}  {:>12}  {:>12}",
         "tasks", "posts/s", "median post", "p99 post"
     );
-    for n_tasks in TASKS {
+    let rows = TASKS.map(|n_tasks| (n_tasks, false));
+    for (n_tasks, has_purse) in rows.into_iter().chain([(PURSE_TASKS, true)]) {
         let mut rounds = (0..ROUNDS)
-            .map(|_| runtime.block_on(round(n_tasks)))
+            .map(|_| runtime.block_on(round(n_tasks, has_purse)))
             .collect::<anyhow::Result<Vec<Round>>>()?;
         rounds.sort_by_key(|round| round.posts_per_second);
         let Round {
@@ -40,7 +44,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
             median,
             p99,
         } = rounds[ROUNDS / 2];
-        println!("{n_tasks:>5}  {posts_per_second:>9}  {median:>12.1?}  {p99:>12.1?}");
+        let note = if has_purse {
+            "  pages of one purse"
+        } else {
+            ""
+        };
+        println!("{n_tasks:>5}  {posts_per_second:>9}  {median:>12.1?}  {p99:>12.1?}{note}");
     }
     Ok(())
 }
@@ -52,7 +61,7 @@ struct Round {
     p99: Duration,
 }
 
-async fn round(n_tasks: usize) -> anyhow::Result<Round> {
+async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
     // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
     let directory = tempfile::tempdir_in(".")?;
     let data = DataDir::create(directory.path())?;
@@ -60,9 +69,23 @@ async fn round(n_tasks: usize) -> anyhow::Result<Round> {
     let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
     let (account, _key) = billing.create_account("bench", RICH).await?;
 
+    let purse = match has_purse {
+        true => {
+            let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
+            Some(billing.purse(&account.id, "run_bench", no_ceiling, spent)?)
+        }
+        false => None,
+    };
+    let buyer = Arc::new(Buyer {
+        billing: billing.clone(),
+        account: account.id.clone(),
+        purse,
+        n_pages: AtomicU64::new(0),
+    });
+
     let started = Instant::now();
     let tasks: Vec<_> = (0..n_tasks)
-        .map(|_| tokio::spawn(buy(billing.clone(), account.id.clone(), started + ROUND)))
+        .map(|_| tokio::spawn(buy(Arc::clone(&buyer), started + ROUND)))
         .collect();
     let mut times = Vec::new();
     for task in tasks {
@@ -80,12 +103,30 @@ async fn round(n_tasks: usize) -> anyhow::Result<Round> {
     })
 }
 
-/// Buys one page after the other; how long each post took.
-async fn buy(
+/// Who buys pages, and how.
+struct Buyer {
     billing: Billing,
     account: AccountId,
-    until: Instant,
-) -> anyhow::Result<Vec<Duration>> {
+    purse: Option<Purse>,
+    n_pages: AtomicU64,
+}
+
+impl Buyer {
+    async fn hold(&self) -> Result<Hold, FundsError> {
+        let url = "https://example.com/a/page/of/some/length.html";
+        let ceiling = Nanodollars(1_000_000);
+        let Some(purse) = &self.purse else {
+            return self.billing.hold(&self.account, ceiling, url, "run_bench");
+        };
+        // As long as the names that a crawl gives its pages.
+        let page = format!("{:032x}", self.n_pages.fetch_add(1, Ordering::Relaxed));
+        let deadline = Instant::now() + ROUND;
+        purse.hold(ceiling, url, &page, deadline.into()).await
+    }
+}
+
+/// Buys one page after the other; how long each post took.
+async fn buy(buyer: Arc<Buyer>, until: Instant) -> anyhow::Result<Vec<Duration>> {
     let charge = Charge {
         bytes_transferred: Nanodollars(47_000),
         compute: Nanodollars(2),
@@ -93,8 +134,7 @@ async fn buy(
     };
     let mut times = Vec::new();
     while Instant::now() < until {
-        let url = "https://example.com/a/page/of/some/length.html";
-        let hold = billing.hold(&account, Nanodollars(1_000_000), url, "run_bench")?;
+        let hold = buyer.hold().await?;
         let started = Instant::now();
         hold.post(&charge).await?;
         times.push(started.elapsed());

@@ -1,13 +1,15 @@
-//! `cargo xtask bench [NAME]`: how fast Trawl is, as ratios measured side by side in one run.
+//! `cargo xtask bench [NAME] [--whole]`: how fast Trawl is, as ratios measured side by side in one run.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its table")]
 
 mod corpus;
+mod crawl;
 mod engine;
 mod guests;
 mod ledger;
 mod parse;
 mod scrape;
+mod servers;
 mod table;
 
 use mimalloc::MiMalloc;
@@ -19,16 +21,21 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 5] = [
+const BENCHES: [Bench; 6] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
     ("ledger", ledger::run),
     ("scrape", scrape::run),
+    ("crawl", crawl::run),
 ];
 
 fn main() -> anyhow::Result<()> {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    // What begins with dashes is for a benchmark itself.
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
     if let Some(unknown) = wanted
         .iter()
         .find(|name| BENCHES.iter().all(|(known, _)| known != name))

@@ -1,4 +1,4 @@
-//! How fast pages are parsed into the arrays, beside html5ever's tokenizer and scraper's tree, and that it stays linear.
+//! How fast pages are parsed into the arrays and scanned for links, beside html5ever's tokenizer and scraper's tree, and that it stays linear.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer};
-use trawl::document::{ParseLimits, parse};
+use trawl::document::{ParseLimits, parse, scan};
 use url::Url;
 
 use crate::{corpus, table};
@@ -20,7 +20,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let pages = corpus::texts()?;
     let bytes: usize = pages.iter().map(String::len).sum();
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
-    let [mut tokens, mut scrapers, mut arrays] = [const { Vec::new() }; 3];
+    let [mut tokens, mut scrapers, mut arrays, mut links] = [const { Vec::new() }; 4];
     // Side by side, so that other work on the machine slows all alike.
     for _ in 0..RUNS {
         tokens.push(timed(&pages, tokenize));
@@ -28,11 +28,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
             drop(scraper::Html::parse_document(page))
         }));
         arrays.push(timed(&pages, ours));
+        links.push(timed(&pages, find_links));
     }
     for (name, times) in [
         ("html5ever tokenizer alone", tokens),
         ("scraper's tree", scrapers),
         ("arrays", arrays),
+        ("link scan", links),
     ] {
         println!("{name:<28} {:7.1} MB/s", rate(table::median(times)));
     }
@@ -75,6 +77,11 @@ fn ours(page: &str) {
     let url = Url::parse("https://site.example/page").expect("a URL");
     // A page over a limit ends early, which is measured too.
     let _ = black_box(parse(page, &url, "text/html", &ParseLimits::default()));
+}
+
+fn find_links(page: &str) {
+    let url = Url::parse("https://site.example/page").expect("a URL");
+    black_box(scan(page, &url));
 }
 
 fn tokenize(page: &str) {

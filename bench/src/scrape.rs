@@ -1,18 +1,19 @@
 //! `/scrape` under load: nginx, Trawl and wrk on the same machine, then the same with a plugin reloaded in the middle.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use crate::corpus;
+use crate::servers::{Nginx, Trawl};
 
 const CONNECTIONS: u32 = 64;
 const SECONDS: u32 = 10;
 const ROUNDS: usize = 3;
+const RELOADS: u32 = 5;
 
 /// Prints pages a second, latencies, failures and the server's peak memory; then the time a reload takes under that load.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -36,23 +37,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
     reload(&script, &trawl)
 }
 
-/// Touches one plugin's options in `plugins.toml` under load and waits for the new generation.
+/// Changes one plugin's limits in `plugins.toml` under load and waits for the new generation, again and again.
 fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
+    let manifest = std::fs::read_to_string(&trawl.manifest)?;
     std::thread::scope(|scope| {
         let load = scope.spawn(|| wrk(script, &trawl.base, SECONDS));
         std::thread::sleep(Duration::from_secs(2));
         let mut times = Vec::new();
-        for round in 0..5 {
+        for round in 0..RELOADS {
             let before = trawl.generation()?;
-            let manifest = std::fs::read_to_string(&trawl.manifest)?;
-            std::fs::write(
-                &trawl.manifest,
-                format!("{manifest}\n# round {round}\n").replacen(
-                    "time_ms = 2000",
-                    "time_ms = 2001",
-                    1,
-                ),
-            )?;
+            std::fs::write(&trawl.manifest, with_other_limit(&manifest, round)?)?;
             let changed = Instant::now();
             while trawl.generation()? == before {
                 anyhow::ensure!(
@@ -74,6 +68,14 @@ fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
         );
         Ok(())
     })
+}
+
+/// The manifest with a time limit for markdown that no other round has: only a real change makes a new generation.
+fn with_other_limit(manifest: &str, round: u32) -> anyhow::Result<String> {
+    const ENTRY: &str = "name = \"markdown\"\n";
+    anyhow::ensure!(manifest.contains(ENTRY), "plugins.toml names no `markdown`");
+    let limits = format!("{ENTRY}limits = {{ time_ms = {} }}\n", 5_000 + round);
+    Ok(manifest.replacen(ENTRY, &limits, 1))
 }
 
 /// What wrk reports.
@@ -153,172 +155,4 @@ end
     let path = folder.join("load.lua");
     std::fs::write(&path, script)?;
     Ok(path)
-}
-
-/// A process of ours, ended with this value.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Already ended is as good as ended now.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-struct Nginx {
-    base: String,
-    _process: Running,
-}
-
-impl Nginx {
-    fn start(folder: &Path, root: &Path) -> anyhow::Result<Self> {
-        let port = free_port()?;
-        let here = folder.display();
-        let config = format!(
-            "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.log; user root;\n\
-             events {{ worker_connections 1024; }}\n\
-             http {{ access_log off; sendfile on; keepalive_requests 100000; types {{ text/html html; }}\n\
-             client_body_temp_path {here}/n1; proxy_temp_path {here}/n2; fastcgi_temp_path {here}/n3; uwsgi_temp_path {here}/n4; scgi_temp_path {here}/n5;\n\
-             server {{ listen 127.0.0.1:{port}; root {}; }} }}\n",
-            root.display()
-        );
-        let path = folder.join("nginx.conf");
-        std::fs::write(&path, config)?;
-        let process = Command::new("nginx")
-            .arg("-c")
-            .arg(&path)
-            .spawn()
-            .context("`nginx` does not run: apt-get install nginx-light wrk")?;
-        wait_for(port)?;
-        Ok(Self {
-            base: format!("http://127.0.0.1:{port}"),
-            _process: Running(process),
-        })
-    }
-}
-
-struct Trawl {
-    base: String,
-    key: String,
-    manifest: PathBuf,
-    process: Running,
-}
-
-impl Trawl {
-    fn start(folder: &Path) -> anyhow::Result<Self> {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .context("bench has a parent folder")?;
-        let binary = checkout.join("target/release/trawl");
-        anyhow::ensure!(
-            binary.is_file(),
-            "`target/release/trawl` is not built: cargo xtask build --release"
-        );
-        let manifest = folder.join("plugins.toml");
-        let guests = checkout.join("target/guests");
-        let plugins = std::fs::read_to_string(checkout.join("plugins.toml"))?;
-        std::fs::write(
-            &manifest,
-            plugins.replace("target/guests", &guests.display().to_string()),
-        )?;
-        let config = folder.join("trawl.toml");
-        std::fs::write(
-            &config,
-            "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n",
-        )?;
-        let data = folder.join("data");
-        let account = Command::new(&binary)
-            .args([
-                "account", "create", "bench", "--top-up", "1000", "--json", "--data",
-            ])
-            .arg(&data)
-            .output()?;
-        let account: serde_json::Value =
-            serde_json::from_slice(&account.stdout).with_context(|| {
-                format!(
-                    "account create said: {}",
-                    String::from_utf8_lossy(&account.stderr)
-                )
-            })?;
-        let key = account["api_key"]
-            .as_str()
-            .context("account create gives a key")?
-            .to_owned();
-        let port = free_port()?;
-        let mut process = Command::new(&binary)
-            .args([
-                "serve",
-                "--allow-private",
-                "127.0.0.1/32",
-                "--listen",
-                &format!("127.0.0.1:{port}"),
-                "--data",
-            ])
-            .arg(&data)
-            .arg("--plugins")
-            .arg(&manifest)
-            .arg("--config")
-            .arg(&config)
-            .env("RUST_LOG", "warn")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let log = BufReader::new(process.stderr.take().context("stderr is piped")?);
-        std::thread::spawn(move || {
-            log.lines()
-                .map_while(Result::ok)
-                .for_each(|line| eprintln!("trawl: {line}"))
-        });
-        let process = Running(process);
-        wait_for(port)?;
-        Ok(Self {
-            base: format!("http://127.0.0.1:{port}"),
-            key,
-            manifest,
-            process,
-        })
-    }
-
-    fn peak_mib(&self) -> anyhow::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .context("the kernel tells VmHWM")?;
-        Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
-    }
-
-    fn generation(&self) -> anyhow::Result<u64> {
-        let output = Command::new("curl")
-            .args([
-                "-s",
-                "-H",
-                &format!("Authorization: Bearer {}", self.key),
-                &format!("{}/plugins", self.base),
-            ])
-            .output()?;
-        let status: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-        status["generation"]
-            .as_u64()
-            .context("GET /plugins tells the generation")
-    }
-}
-
-fn free_port() -> anyhow::Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port())
-}
-
-fn wait_for(port: u16) -> anyhow::Result<()> {
-    let started = Instant::now();
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        anyhow::ensure!(
-            started.elapsed() < Duration::from_secs(30),
-            "nothing listens on port {port} after 30 s"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

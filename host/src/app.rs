@@ -38,6 +38,7 @@ use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
 use crate::telemetry;
+use crate::webhooks::Webhooks;
 
 /// How long requests in flight may go on after the server was told to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
@@ -60,6 +61,7 @@ pub struct App {
     rooms: Arc<Rooms>,
     billing: Billing,
     crawls: Crawls,
+    webhooks: Arc<Webhooks>,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
     tasks: TaskTracker,
@@ -157,6 +159,7 @@ impl App {
         let compiled = places.data.join("compiled");
         let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
+        let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
         let stop = CancellationToken::new();
         let pools = settings::pools(&config)?;
         let known_pools = pools.clone();
@@ -166,6 +169,7 @@ impl App {
             robots: engine.robots,
             sitemaps: engine.sitemaps,
             store: Arc::clone(&store),
+            webhooks: Arc::clone(&webhooks),
             billing: billing.clone(),
             tariff: Tariff::PayAsYouGo(prices),
             clock: Clock::wall(),
@@ -187,6 +191,7 @@ impl App {
             rooms: engine.rooms,
             egress: engine.egress,
             billing,
+            webhooks,
             store,
             tasks,
             stop,
@@ -221,6 +226,9 @@ impl App {
         control::listen(&self.data, desk, self.stop.clone(), &self.tasks)?;
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        let webhooks = Arc::clone(&self.webhooks);
+        self.tasks
+            .spawn(webhooks.run(Arc::clone(&self.egress), self.stop.clone()));
         self.crawls
             .take_up()
             .await

@@ -21,6 +21,8 @@ pub mod document;
 pub mod plugins;
 pub mod store;
 
+pub mod webhooks;
+
 pub mod billing;
 pub mod extract;
 pub mod routing;

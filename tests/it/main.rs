@@ -13,3 +13,4 @@ mod money;
 mod plugins;
 mod reload;
 mod scrape;
+mod site_manners;

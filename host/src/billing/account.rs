@@ -1,11 +1,13 @@
 //! Accounts and keys in memory. The ledger's writer keeps them in step with the store.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::purse::Slice;
 use crate::model::Nanodollars;
 use crate::store::{AccountId, AccountRecord, KeyRecord};
 
@@ -39,8 +41,22 @@ impl Funds {
 pub(super) struct Wallet {
     pub(super) account: Arc<Account>,
     funds: Mutex<Funds>,
-    /// Told whenever money may have become free.
+    /// Told whenever money may have become free, or a page in flight is paid.
     freed: Notify,
+    /// Pages that wait for money.
+    n_waiting: AtomicUsize,
+    /// What runs have set aside beyond their pages in flight can be asked back.
+    slices: Mutex<Vec<Weak<Slice>>>,
+}
+
+/// Says that someone waits for money until it is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'a>(&'a Wallet);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.n_waiting.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Wallet {
@@ -51,9 +67,10 @@ impl Wallet {
     /// Reads or changes the money while nobody else does.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Funds) -> T) -> T {
         let mut funds = self.funds.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = funds.available();
+        let before = *funds;
         let changed = change(&mut funds);
-        if funds.available() > before {
+        // Who waits for pages in flight must also hear that there are none any more.
+        if funds.available() > before.available() || funds.held < before.held {
             self.freed.notify_waiters();
         }
         changed
@@ -62,6 +79,35 @@ impl Wallet {
     /// Resolves when money becomes free after this call.
     pub(super) fn freed(&self) -> Notified<'_> {
         self.freed.notified()
+    }
+
+    /// Runs give back what none of their pages needs for as long as this lives.
+    pub(super) fn wait(&self) -> Waiting<'_> {
+        self.n_waiting.fetch_add(1, Ordering::SeqCst);
+        Waiting(self)
+    }
+
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.n_waiting.load(Ordering::SeqCst) > 0
+    }
+
+    pub(super) fn add_slice(&self, slice: &Arc<Slice>) {
+        let mut slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
+        slices.retain(|slice| slice.strong_count() > 0);
+        slices.push(Arc::downgrade(slice));
+    }
+
+    /// Takes back what runs have set aside for no page, those of `but` excepted; whether anything came back.
+    pub(super) fn reclaim(&self, but: Option<&Slice>) -> bool {
+        let slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
+        let slices: Vec<Arc<Slice>> = slices.iter().filter_map(Weak::upgrade).collect();
+        // Each is asked, also after the first has given.
+        slices
+            .iter()
+            .filter(|slice| but.is_none_or(|but| !std::ptr::eq(but, &***slice)))
+            .filter(|slice| slice.give_back_rest())
+            .count()
+            > 0
     }
 }
 
@@ -144,6 +190,8 @@ impl Book {
             account: Arc::clone(&account),
             funds: Mutex::new(funds),
             freed: Notify::new(),
+            n_waiting: AtomicUsize::new(0),
+            slices: Mutex::default(),
         };
         self.write(|pages| {
             pages

@@ -82,6 +82,15 @@ impl Billing {
         Ok(is_revoked)
     }
 
+    /// What the webhook events of an account are signed with.
+    ///
+    /// # Errors
+    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] when the store fails.
+    pub async fn webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
+        self.known(account.as_str())?;
+        Ok(self.store.webhook_secret(account).await?)
+    }
+
     /// The keys of an account that are in force, oldest first.
     pub fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
         self.book.keys(account)

@@ -51,11 +51,23 @@ async fn the_process_that_is_killed() {
     }
 }
 
+/// Every other task buys for a run of its own, out of a purse.
 async fn buy(billing: Billing, task: usize) {
     let account = billing.find("alice").expect("the account").id.clone();
-    for page in 0.. {
+    let run = format!("run{}x{task}", std::process::id());
+    let no_ceiling = Nanodollars::MAX;
+    let purse = (task % 2 == 1).then(|| {
+        let purse = billing.purse(&account, &run, no_ceiling, Nanodollars::ZERO);
+        purse.expect("a purse")
+    });
+    for page in 0_u32.. {
         let url = format!("https://example.com/{task}/{page}");
-        let hold = billing.hold(&account, Nanodollars(5_000), &url, "run");
+        let ceiling = Nanodollars(5_000);
+        let soon = tokio::time::Instant::now() + Duration::from_secs(20);
+        let hold = match &purse {
+            Some(purse) => purse.hold(ceiling, &url, &page.to_string(), soon).await,
+            None => billing.hold(&account, ceiling, &url, &run),
+        };
         let hold = hold.expect("the account is rich");
         // Some pages are slow, so that reserves are in the ledger without their end.
         if page % 3 == 0 {
@@ -69,7 +81,10 @@ async fn buy(billing: Billing, task: usize) {
             bytes_transferred: Nanodollars(CHARGE),
             ..Charge::default()
         };
-        let id = hold.id().to_owned();
+        let id = match &purse {
+            Some(_) => format!("c:{run}:{page}"),
+            None => format!("s:{}", hold.id()),
+        };
         hold.post(&charge).await.expect("posted");
         say(format!("{DELIVERED}{id}"));
     }
@@ -84,7 +99,7 @@ fn say(line: String) {
         .expect("someone listens");
 }
 
-/// Runs the process above, kills it after so long, and returns the holds whose pages it delivered.
+/// Runs the process above, kills it after so long, and returns the posts whose pages it delivered.
 fn killed_after(directory: &std::path::Path, delay: Duration) -> Vec<String> {
     let program = std::env::current_exe().expect("this test's own program");
     let mut child = Command::new(program)
@@ -150,13 +165,13 @@ async fn check(directory: &std::path::Path, delivered: &[String], paid_in: Nanod
     let posts = entries.iter().map(|posted| &posted.entry);
     let mut posted: Vec<&str> = posts
         .filter(|entry| entry.kind == LedgerEntryKind::Post)
-        .map(|entry| entry.hold.as_str())
+        .map(|entry| entry.id.as_str())
         .collect();
     posted.sort_unstable();
-    assert!(posted.is_sorted_by(|a, b| a < b), "no hold is posted twice");
-    for hold in delivered {
-        let found = posted.binary_search(&hold.as_str());
-        assert!(found.is_ok(), "`{hold}` was delivered but not charged");
+    assert!(posted.is_sorted_by(|a, b| a < b), "no page is posted twice");
+    for post in delivered {
+        let found = posted.binary_search(&post.as_str());
+        assert!(found.is_ok(), "`{post}` was delivered but not charged");
     }
     let charged = Nanodollars(CHARGE * posted.len() as i64);
     assert_eq!(funds.balance, paid_in - charged);

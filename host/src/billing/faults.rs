@@ -10,10 +10,11 @@ use super::*;
 use crate::clock::Timestamp;
 use crate::model::Charge;
 use crate::model::{Stop, UrlRow};
+use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, PageRow,
-    Progress, StoreFuture, Written,
+    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, OutboxRow,
+    PageRow, Progress, StoreFuture, Written,
 };
 
 const WORKS: u8 = 0;
@@ -94,6 +95,10 @@ impl Store for Faulty {
         self.store.open_reserves()
     }
 
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
+        self.store.run_spent(run)
+    }
+
     fn statement<'a>(
         &'a self,
         account: &'a AccountId,
@@ -121,6 +126,46 @@ impl Store for Faulty {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()> {
         self.store.keep_answer(key, answer, expired)
+    }
+
+    fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64> {
+        self.store.outbox_push(rows)
+    }
+
+    fn outbox_due<'a>(
+        &'a self,
+        now: Timestamp,
+        busy: &'a [String],
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<OutboxRow>> {
+        self.store.outbox_due(now, busy, count_max)
+    }
+
+    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>> {
+        self.store.outbox_next(busy)
+    }
+
+    fn outbox_count(&self) -> StoreFuture<'_, u64> {
+        self.store.outbox_count()
+    }
+
+    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64> {
+        self.store.outbox_done(ids)
+    }
+
+    fn outbox_postpone<'a>(
+        &'a self,
+        destination: &'a str,
+        tried: &'a [String],
+        until: Timestamp,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, u64> {
+        self.store
+            .outbox_postpone(destination, tried, until, expired)
+    }
+
+    fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+        self.store.webhook_secret(account)
     }
 
     fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
@@ -293,4 +338,70 @@ async fn the_end_does_not_wait_for_a_store_that_fails() {
     world.store.set(FAILS);
     world.billing.close().await;
     assert!(open.post(&charge()).await.is_err());
+}
+
+async fn share(purse: &Purse, page: &str) -> Hold {
+    let soon = Instant::now() + std::time::Duration::from_secs(20);
+    let hold = purse.hold(Nanodollars(500), "u", page, soon).await;
+    hold.expect("money is there")
+}
+
+impl World {
+    fn purse(&self) -> Purse {
+        let purse = self
+            .billing
+            .purse(&self.account, "r", Nanodollars(2_000), Nanodollars::ZERO);
+        purse.expect("a purse")
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_a_run_that_could_not_be_charged_can_be_charged_later() {
+    let world = world().await;
+    let purse = world.purse();
+    share(&purse, "1").await.void("so that a slice is there");
+    world.billing.flush().await.expect("the store works");
+    world.store.set(FAILS);
+    assert!(share(&purse, "2").await.post(&charge()).await.is_err());
+    share(&purse, "3").await.void("failed too");
+    world.store.set(WORKS);
+    world.billing.flush().await.expect("the store works");
+    assert_eq!(
+        purse.spent(),
+        Nanodollars::ZERO,
+        "the run has its money back"
+    );
+    let again = share(&purse, "2").await.post(&charge()).await;
+    assert_eq!(again.expect("charged"), charge());
+    assert_eq!(purse.spent(), Nanodollars(100));
+    drop(purse);
+    world.settles_at(9_900).await;
+}
+
+#[tokio::test]
+async fn a_charge_of_a_run_that_reached_the_disk_after_all_stands_everywhere() {
+    let world = world().await;
+    let purse = world.purse();
+    world.store.set(LIES_ONCE);
+    assert!(share(&purse, "1").await.post(&charge()).await.is_err());
+    world.billing.flush().await.expect("the store works");
+    assert_eq!(purse.spent(), Nanodollars(100));
+    purse.close();
+    world.settles_at(9_900).await;
+    let spent = world.billing.spent_by_run("r").await;
+    assert_eq!(spent.expect("a sum"), Nanodollars(100));
+}
+
+#[tokio::test]
+async fn a_purse_that_is_closed_while_its_post_fails_leaves_nothing_set_aside() {
+    let world = world().await;
+    let purse = world.purse();
+    let hold = share(&purse, "1").await;
+    world.store.set(FAILS);
+    assert!(hold.post(&charge()).await.is_err());
+    drop(purse);
+    world.store.set(WORKS);
+    world.settles_at(10_000).await;
+    let open = world.store.open_reserves().await;
+    assert_eq!(open.expect("a search"), []);
 }

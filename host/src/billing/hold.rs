@@ -59,7 +59,7 @@ pub enum FundsError {
     /// All that is left is set aside for pages in flight.
     #[error("the ceiling cannot be reserved: the whole balance is set aside for pages in flight")]
     AllHeld,
-    /// The run has spent all that it may.
+    /// The run has spent all that it may, or its purse is closed.
     #[error("the run has spent all that `max_credits_allowed` allows")]
     CeilingReached,
     /// There is no such account.
@@ -155,12 +155,15 @@ impl Hold {
 
     /// Takes the charge and gives the rest back; ends once that is durable. Content is released after that.
     ///
+    /// Returns the charge that stands in the ledger: another than the one given when a page of a run with a purse was paid
+    /// before, in which case nothing is charged again.
+    ///
     /// When the future is dropped after it was polled, the charge may still be taken.
     ///
     /// # Errors
     /// [`BillingError::OutgrewCeiling`] when the charge is more than was set aside, [`BillingError::Unavailable`] when
     /// the ledger did not take it. Nothing is charged then, and the hold is voided.
-    pub async fn post(mut self, charge: &Charge) -> Result<(), BillingError> {
+    pub async fn post(mut self, charge: &Charge) -> Result<Charge, BillingError> {
         let total = charge.total();
         if total > self.amount || total < Nanodollars::ZERO {
             let error = BillingError::OutgrewCeiling {
@@ -173,6 +176,7 @@ impl Hold {
         let (done, outcome) = oneshot::channel();
         let effect = Effect::Post {
             wallet: Arc::clone(&self.wallet),
+            slice: self.share.as_ref().map(|share| Arc::clone(&share.slice)),
             done,
         };
         let entry = Entry {

@@ -171,6 +171,9 @@ impl Billing {
             .book
             .wallet(account)
             .ok_or(FundsError::UnknownAccount)?;
+        if wallet.funds().available() < ceiling {
+            wallet.reclaim(None);
+        }
         Hold::take(wallet, &self.queue, &self.clock, ceiling, page_url, run)
     }
 
@@ -190,11 +193,17 @@ impl Billing {
             .book
             .wallet(account)
             .ok_or(FundsError::UnknownAccount)?;
+        let mut waiting = None;
         loop {
             let freed = wallet.freed();
             match self.hold(account, ceiling, page_url, run) {
                 Err(FundsError::AllHeld) => {}
                 decided => return decided,
+            }
+            if waiting.is_none() {
+                // Once more, now that runs give back what they do not need.
+                waiting = Some(wallet.wait());
+                continue;
             }
             if tokio::time::timeout_at(deadline, freed).await.is_err() {
                 return Err(FundsError::AllHeld);

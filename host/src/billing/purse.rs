@@ -9,20 +9,26 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::account::Wallet;
-use super::hold::{FundsError, Hold, Shortage, settling_id};
+use super::hold::{FundsError, Hold, Shortage};
 use super::queue::{Effect, Item, Queue};
 use super::{Billing, key};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
-use crate::store::{AccountId, Entry, EntryKind};
+use crate::store::{AccountId, Entry, EntryKind, StoreError};
 
 /// Begin of a slice's name; the store finds what slices have set aside by it.
-pub(crate) const SLICE: &str = "p:";
+const SLICE: &str = "p:";
 const GIVEN_BACK: &str = "not needed";
 
-/// The money of one run. Dropping it without [`Purse::close`] leaves what it holds set aside until the next start.
+/// The money of one run. Dropping it gives back what it holds for no page.
 #[derive(Debug)]
 pub struct Purse(Arc<Slice>);
+
+impl Drop for Purse {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Slice {
@@ -73,8 +79,8 @@ impl Billing {
             .wallet(account)
             .ok_or(FundsError::UnknownAccount)?;
         let unique = key::unique().map_err(|_| FundsError::Busy)?;
-        Ok(Purse(Arc::new(Slice {
-            wallet,
+        let slice = Arc::new(Slice {
+            wallet: Arc::clone(&wallet),
             queue: Arc::clone(&self.queue),
             clock: self.clock.clone(),
             run: Arc::from(run),
@@ -85,7 +91,17 @@ impl Billing {
                 ..State::default()
             }),
             freed: Notify::new(),
-        })))
+        });
+        wallet.add_slice(&slice);
+        Ok(Purse(slice))
+    }
+
+    /// What the pages of a run have cost, by the ledger: what a purse for the rest of the run is told as `spent`.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn spent_by_run(&self, run: &str) -> Result<Nanodollars, StoreError> {
+        self.store.run_spent(run).await
     }
 
     /// What a page of a run was charged before, by this or an earlier process.
@@ -117,29 +133,18 @@ impl Purse {
         deadline: Instant,
     ) -> Result<Hold, FundsError> {
         let slice = &self.0;
+        let mut waiting = None;
         loop {
             // Asked for before the decision, so that money which comes free in between is not missed.
             let (freed, freed_elsewhere) = (slice.freed.notified(), slice.wallet.freed());
-            match slice.promise(ceiling.max(Nanodollars::ZERO)) {
-                Ok(share) => {
-                    let id = match slice.queue.enter() {
-                        Some(id) => id,
-                        None => {
-                            slice.take_back(share.amount);
-                            return Err(FundsError::Busy);
-                        }
-                    };
-                    return Ok(Hold::of_purse(
-                        Arc::clone(slice),
-                        id,
-                        share.amount,
-                        share.shortage,
-                        page_url,
-                        page_post_id(&slice.run, page_id),
-                    ));
-                }
+            match self.hold_now(ceiling, page_url, page_id) {
                 Err(FundsError::AllHeld) => {}
-                Err(error) => return Err(error),
+                decided => return decided,
+            }
+            if waiting.is_none() {
+                // Once more, now that other runs give back what they do not need.
+                waiting = Some(slice.wallet.wait());
+                continue;
             }
             let freed = async {
                 tokio::select! {
@@ -153,23 +158,71 @@ impl Purse {
         }
     }
 
+    fn hold_now(
+        &self,
+        ceiling: Nanodollars,
+        page_url: &str,
+        page_id: &str,
+    ) -> Result<Hold, FundsError> {
+        let slice = &self.0;
+        let wanted = ceiling.max(Nanodollars::ZERO);
+        // Room first: without it nothing may change, or a ledger that fails for long would be asked for more and more.
+        let id = slice.queue.enter().ok_or(FundsError::Busy)?;
+        if slice.lacks(wanted) {
+            slice.wallet.reclaim(Some(slice));
+        }
+        match slice.promise(wanted) {
+            Ok(share) => Ok(Hold::of_purse(
+                Arc::clone(slice),
+                id,
+                share.amount,
+                share.shortage,
+                page_url,
+                page_post_id(&slice.run, page_id),
+            )),
+            Err(error) => {
+                slice.queue.leave();
+                Err(error)
+            }
+        }
+    }
+
     /// What the run has cost so far.
     pub fn spent(&self) -> Nanodollars {
         self.0.with(|state| state.spent)
     }
 
-    /// Gives back what is left. Pages still in flight give back theirs when they end.
+    /// Gives back what is left and takes no more pages. Pages still in flight give back theirs when they end.
     pub fn close(&self) {
         self.0.with(|state| state.is_closed = true);
         self.0.give_back_rest();
     }
 }
 
+impl State {
+    /// What the run may still promise to pages.
+    fn allowed(&self, ceiling: Nanodollars) -> Nanodollars {
+        (ceiling - self.spent - self.promised).max(Nanodollars::ZERO)
+    }
+}
+
 impl Slice {
+    /// Whether slice and account together have less than a page would get of the ceiling.
+    fn lacks(&self, wanted: Nanodollars) -> bool {
+        let (of_ceiling, left) = self.with(|state| {
+            let allowed = state.allowed(self.ceiling);
+            (wanted.min(allowed), state.left)
+        });
+        left < of_ceiling && self.wallet.funds().available() < of_ceiling - left
+    }
+
     fn promise(&self, wanted: Nanodollars) -> Result<Share, FundsError> {
         self.with(|state| {
-            let allowed = self.ceiling - state.spent - state.promised;
-            let of_ceiling = wanted.min(allowed.max(Nanodollars::ZERO));
+            if state.is_closed {
+                return Err(FundsError::CeilingReached);
+            }
+            let allowed = state.allowed(self.ceiling);
+            let of_ceiling = wanted.min(allowed);
             if of_ceiling == Nanodollars::ZERO && wanted > Nanodollars::ZERO {
                 return Err(match state.promised {
                     Nanodollars::ZERO => FundsError::CeilingReached,
@@ -177,7 +230,7 @@ impl Slice {
                 });
             }
             if state.left < of_ceiling {
-                self.grow(state, of_ceiling);
+                self.grow(state, of_ceiling.min(allowed - state.left));
             }
             let amount = of_ceiling.min(state.left);
             if amount == Nanodollars::ZERO && wanted > Nanodollars::ZERO {
@@ -231,39 +284,52 @@ impl Slice {
         self.after_page();
     }
 
-    fn take_back(&self, share: Nanodollars) {
-        self.end_page(share, Nanodollars::ZERO);
+    /// A charge was not taken: it is free again.
+    pub(super) fn uncharge(&self, charge: Nanodollars) {
+        self.with(|state| {
+            state.spent = state.spent - charge;
+            state.left += charge;
+        });
+        self.after_page();
     }
 
-    /// Money that nobody here needs now is not kept from other runs that wait for it.
+    /// Money that nobody here needs now is not kept from who waits for it.
     fn after_page(&self) {
-        let is_wanted = self.wallet.funds().available() <= Nanodollars::ZERO;
-        if is_wanted || self.with(|state| state.is_closed) {
+        if self.wallet.is_waited_for() || self.with(|state| state.is_closed) {
             self.give_back_rest();
         }
         self.freed.notify_waiters();
     }
 
-    fn give_back_rest(&self) {
+    /// Gives back what is promised to no page; whether there was anything.
+    pub(super) fn give_back_rest(&self) -> bool {
         self.with(|state| {
             let rest = std::mem::take(&mut state.left);
             if rest == Nanodollars::ZERO {
-                return;
+                return false;
             }
             let entry = self.entry(state, EntryKind::Void, -rest);
-            let id = match state.is_closed && state.promised == Nanodollars::ZERO {
-                true => settling_id(&self.name),
-                false => format!("v:{}", entry.id),
-            };
             let void = Entry {
-                id,
+                id: format!("v:{}", entry.id),
                 reason: GIVEN_BACK.to_owned(),
                 ..entry
             };
             // Queued first: what the money is reserved for next comes after it in the ledger.
             self.queue.push(Item::one(void, Effect::Reserve));
             self.wallet.change(|funds| funds.held = funds.held - rest);
-        });
+            true
+        })
+    }
+
+    /// The void of a page whose post was not taken. The money stays in the slice.
+    pub(super) fn page_void(&self, post: &Entry, reason: &str) -> Entry {
+        let entry = self.with(|state| self.entry(state, EntryKind::Void, Nanodollars::ZERO));
+        Entry {
+            id: format!("v:{}", entry.id),
+            url: Arc::clone(&post.url),
+            reason: reason.to_owned(),
+            ..entry
+        }
     }
 
     /// An entry of the slice itself; its id still lacks its kind.

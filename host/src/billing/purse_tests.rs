@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::prelude::*;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::*;
+use crate::clock::Timestamp;
 use crate::model::Charge;
 use crate::store::DataDir;
 use crate::store::sqlite::SqliteStore;
@@ -23,8 +25,7 @@ impl World {
         let directory = tempfile::tempdir().expect("a directory");
         let data = DataDir::create(directory.path()).expect("a data directory");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await;
-        let billing = billing.expect("billing");
+        let billing = started(&store).await;
         let (account, _) = billing
             .create_account("alice", Nanodollars(balance))
             .await
@@ -56,6 +57,11 @@ impl World {
     }
 }
 
+async fn started(store: &Arc<dyn Store>) -> Billing {
+    let billing = Billing::start(Arc::clone(store), Clock::wall(), &TaskTracker::new()).await;
+    billing.expect("billing starts")
+}
+
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
@@ -79,7 +85,7 @@ async fn pages_are_paid_out_of_one_slice() {
         assert_eq!(hold.ceiling(), Nanodollars(1_000));
         match page % 4 {
             0 => hold.void("it failed"),
-            _ => hold.post(&charge(10)).await.expect("posted"),
+            _ => drop(hold.post(&charge(10)).await.expect("posted")),
         }
     }
     assert_eq!(purse.spent(), Nanodollars(750));
@@ -169,10 +175,8 @@ async fn what_a_killed_process_left_of_a_slice_is_given_back() {
     std::mem::forget(open);
     std::mem::forget(purse);
     world.billing.close().await;
-    let tasks = TaskTracker::new();
-    let again = Billing::start(Arc::clone(&world.store), Clock::wall(), &tasks).await;
     let again = World {
-        billing: again.expect("billing"),
+        billing: started(&world.store).await,
         ..world
     };
     again.assert_right(100_000 - 1_234, 0).await;
@@ -180,4 +184,234 @@ async fn what_a_killed_process_left_of_a_slice_is_given_back() {
     assert_eq!(charged.expect("an answer"), Some(charge(1_234)));
     let open = again.billing.charged("run", "open").await;
     assert_eq!(open.expect("an answer"), None);
+}
+
+#[tokio::test]
+async fn a_page_that_an_earlier_process_paid_is_not_paid_again() {
+    let world = World::with(100_000).await;
+    let purse = world.purse("run", 10_000);
+    let hold = |purse: Purse, page: &'static str| async move {
+        let held = purse.hold(Nanodollars(5_000), "u", page, soon()).await;
+        (purse, held.expect("a hold"))
+    };
+    let (purse, first) = hold(purse, "page").await;
+    first.post(&charge(1_234)).await.expect("posted");
+    std::mem::forget(purse);
+    world.billing.close().await;
+
+    let again = World {
+        billing: started(&world.store).await,
+        ..world
+    };
+    let spent = again.billing.spent_by_run("run").await.expect("a sum");
+    assert_eq!(spent, Nanodollars(1_234));
+    let other = again.billing.spent_by_run("ru").await;
+    assert_eq!(other.expect("a sum"), Nanodollars::ZERO);
+    let purse = again
+        .billing
+        .purse(&again.account, "run", Nanodollars(10_000), spent);
+    let (purse, second) = hold(purse.expect("a purse"), "page").await;
+    let stands = second.post(&charge(999)).await.expect("it stands");
+    assert_eq!(stands, charge(1_234));
+    assert_eq!(purse.spent(), Nanodollars(1_234));
+    purse.close();
+    again.assert_right(100_000 - 1_234, 0).await;
+}
+
+#[tokio::test]
+async fn an_idle_run_keeps_nothing_from_others() {
+    let world = World::with(10_000).await;
+    let idle = world.purse("idle", i64::MAX);
+    let first = idle.hold(Nanodollars(10_000), "u", "1", soon()).await;
+    first.expect("all there is").void("it failed");
+    assert_eq!(world.billing.funds(&world.account).held.0, 10_000);
+
+    let other = world.purse("other", i64::MAX);
+    let page = other.hold(Nanodollars(4_000), "u", "1", soon()).await;
+    let page = page.expect("the idle run gave it back");
+    assert_eq!((page.ceiling().0, page.shortage()), (4_000, None));
+    let plain = world
+        .billing
+        .hold(&world.account, Nanodollars(7_000), "u", "plain");
+    assert_eq!(plain.expect("the rest").ceiling().0, 6_000);
+    page.post(&charge(4_000)).await.expect("posted");
+    drop((idle, other));
+    world.assert_right(6_000, 0).await;
+}
+
+#[tokio::test]
+async fn who_waits_hears_that_the_last_money_is_spent() {
+    let world = World::with(100).await;
+    let purse = Arc::new(world.purse("run", i64::MAX));
+    let page = purse.hold(Nanodollars(100), "u", "1", soon()).await;
+    let page = page.expect("all there is");
+    let waits = Arc::clone(&purse);
+    let next = tokio::spawn(async move {
+        let next = waits.hold(Nanodollars(100), "u", "2", soon()).await;
+        next.err()
+    });
+    tokio::task::yield_now().await;
+    page.post(&charge(100)).await.expect("posted");
+    let told = tokio::time::timeout(Duration::from_secs(5), next).await;
+    let told = told.expect("in time").expect("no panic");
+    assert_eq!(told, Some(FundsError::Empty));
+}
+
+#[tokio::test]
+async fn a_failed_page_stands_with_its_address_and_reason_at_nothing() {
+    let world = World::with(10_000).await;
+    let purse = world.purse("run", i64::MAX);
+    let page = purse
+        .hold(Nanodollars(500), "http://a/x", "1", soon())
+        .await;
+    page.expect("a hold").void("timed out");
+    purse.close();
+    assert_eq!(
+        purse.hold(Nanodollars(1), "u", "2", soon()).await.err(),
+        Some(FundsError::CeilingReached)
+    );
+    let window = Window {
+        from: Timestamp::MIN,
+        to: Timestamp::MAX,
+        after: 0,
+        limit: 100,
+    };
+    let statement = world.billing.statement(&world.account, window).await;
+    let entries = statement.expect("a statement").entries;
+    let void = entries
+        .iter()
+        .find(|posted| &*posted.entry.url == "http://a/x");
+    let void = &void.expect("the page's void").entry;
+    assert_eq!(
+        (void.kind, void.amount, void.held, void.reason.as_str()),
+        (
+            EntryKind::Void,
+            Nanodollars::ZERO,
+            Nanodollars::ZERO,
+            "timed out"
+        )
+    );
+    world.assert_right(10_000, 0).await;
+}
+
+/// One thing that can happen to an account with three runs.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Of a run, with a ceiling and a page, which may be one that was paid before.
+    Hold(usize, i64, u8),
+    Plain(i64),
+    Post(usize, i64),
+    Void(usize),
+    Drop(usize),
+    Close(usize),
+    TopUp(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..3_usize, 0..4_000_i64, any::<u8>()).prop_map(|(run, ceiling, page)| Step::Hold(run, ceiling, page)),
+        1 => (0..4_000_i64).prop_map(Step::Plain),
+        4 => (any::<usize>(), 0..4_500_i64).prop_map(|(hold, charge)| Step::Post(hold, charge)),
+        1 => any::<usize>().prop_map(Step::Void),
+        1 => any::<usize>().prop_map(Step::Drop),
+        1 => (0..12_usize).prop_map(Step::Close),
+        1 => (1..2_000_i64).prop_map(Step::TopUp),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn runs_stay_under_their_ceilings_and_entries_add_up_at_any_interleaving(steps in prop::collection::vec(step(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(play(steps));
+    }
+}
+
+/// Ceilings of the three runs; the account has less than all of them.
+const CEILINGS: [i64; 3] = [3_000, 9_000, i64::MAX];
+
+async fn play(steps: Vec<Step>) {
+    let world = World::with(10_000).await;
+    let runs = ["a", "b", "c"];
+    let purses: Vec<Purse> = (0..3).map(|n| world.purse(runs[n], CEILINGS[n])).collect();
+    let mut paid_in = 10_000;
+    let mut holds: Vec<(Option<(usize, u8)>, Hold)> = Vec::new();
+    let mut paid = std::collections::HashMap::<(usize, u8), Charge>::new();
+    let mut plain = 0;
+    for step in steps {
+        let mut pick = |n: usize| {
+            let n_holds = holds.len();
+            (n_holds > 0).then(|| holds.swap_remove(n % n_holds))
+        };
+        match step {
+            Step::Hold(run, ceiling, page) => {
+                let id = page.to_string();
+                let now = Instant::now();
+                let hold = purses[run].hold(Nanodollars(ceiling), "u", &id, now).await;
+                holds.extend(hold.ok().map(|hold| (Some((run, page)), hold)));
+            }
+            Step::Plain(ceiling) => {
+                let hold = world
+                    .billing
+                    .hold(&world.account, Nanodollars(ceiling), "u", "r");
+                holds.extend(hold.ok().map(|hold| (None, hold)));
+            }
+            Step::Post(n, amount) => {
+                if let Some((page, hold)) = pick(n) {
+                    let fits = amount <= hold.ceiling().0;
+                    let posted = hold.post(&charge(amount)).await;
+                    assert_eq!(posted.is_ok(), fits);
+                    match (posted, page) {
+                        (Ok(stands), Some(page)) => {
+                            assert_eq!(*paid.entry(page).or_insert(stands), stands);
+                        }
+                        (Ok(stands), None) => plain += stands.total().0,
+                        (Err(_), _) => {}
+                    }
+                }
+            }
+            Step::Void(n) => pick(n)
+                .into_iter()
+                .for_each(|(_, hold)| hold.void("failed")),
+            Step::Drop(n) => drop(pick(n)),
+            Step::Close(run) => {
+                if let Some(purse) = purses.get(run) {
+                    purse.close();
+                }
+            }
+            Step::TopUp(amount) => {
+                let done = world
+                    .billing
+                    .top_up(&world.account, Nanodollars(amount), None);
+                done.await.expect("paid in");
+                paid_in += amount;
+            }
+        }
+        let funds = world.billing.funds(&world.account);
+        let promised: i64 = holds.iter().map(|(_, hold)| hold.ceiling().0).sum();
+        assert!(promised <= funds.held.0 && funds.held <= funds.balance);
+        for (run, purse) in purses.iter().enumerate() {
+            let pages = paid.iter().filter(|((of, _), _)| *of == run);
+            let billed: i64 = pages.map(|(_, charge)| charge.total().0).sum();
+            let held = holds
+                .iter()
+                .filter(|(page, _)| page.is_some_and(|(of, _)| of == run));
+            let held: i64 = held.map(|(_, hold)| hold.ceiling().0).sum();
+            assert_eq!(purse.spent().0, billed);
+            assert!(
+                held <= CEILINGS[run] - billed,
+                "the run may pass its ceiling"
+            );
+        }
+        let billed: i64 = paid.values().map(|charge| charge.total().0).sum();
+        world
+            .assert_right(paid_in - billed - plain, funds.held.0)
+            .await;
+    }
+    drop((holds, purses));
+    let billed: i64 = paid.values().map(|charge| charge.total().0).sum();
+    world.assert_right(paid_in - billed - plain, 0).await;
+    assert_eq!(world.store.open_reserves().await.expect("a search"), []);
 }

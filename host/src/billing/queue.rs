@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::BillingError;
 use super::account::Wallet;
-use crate::model::Nanodollars;
+use super::purse::Slice;
+use crate::model::{Charge, Nanodollars};
 use crate::store::{Entry, Written};
 
 /// Holds that may be open at once, those included whose end is not in the ledger yet. Far above the pages that one
@@ -41,8 +42,12 @@ pub(super) enum Effect {
     /// The charge leaves the balance, the hold ends, its room is free again.
     Post {
         wallet: Arc<Wallet>,
-        done: oneshot::Sender<Result<(), BillingError>>,
+        /// The slice that it comes out of, for a page of a run with a purse.
+        slice: Option<Arc<Slice>>,
+        done: oneshot::Sender<Result<Charge, BillingError>>,
     },
+    /// A post out of a slice failed. Unless the ledger has it after all, the slice has its money back with this void.
+    UndonePost { slice: Arc<Slice>, post: Entry },
     /// Money in, or nothing at all: who waits is told what became of each entry.
     Told {
         wallet: Option<Arc<Wallet>>,

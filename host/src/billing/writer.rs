@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::BillingError;
 use super::account::Wallet;
+use super::purse::Slice;
 use super::queue::{Effect, Item, Queue};
 use crate::model::{Charge, Nanodollars};
 use crate::store::{Entry, EntryKind, Store, StoreError, Written};
@@ -15,10 +16,15 @@ const NOT_TAKEN: &str = "the ledger was not available";
 
 /// Writes groups until the queue is closed and empty.
 pub(super) async fn run(store: Arc<dyn Store>, queue: Arc<Queue>) {
-    while let Some(group) = queue.next_group().await {
+    while let Some(mut group) = queue.next_group().await {
+        let found = find_undone(store.as_ref(), &mut group).await;
         let (entries, effects) = apart(group);
-        match post(store.as_ref(), &entries).await {
-            Ok(written) => settle(&queue, entries, effects, written),
+        let written = match found {
+            Ok(()) => post(store.as_ref(), &entries).await,
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(written) => settle(store.as_ref(), &queue, entries, effects, written).await,
             Err(error) => {
                 log_failure(&error);
                 queue.put_back(undo(entries, effects));
@@ -30,6 +36,25 @@ pub(super) async fn run(store: Arc<dyn Store>, queue: Arc<Queue>) {
             }
         }
     }
+}
+
+/// Asks whether posts that failed have reached the disk after all: those stand.
+async fn find_undone(store: &dyn Store, group: &mut [Item]) -> Result<(), StoreError> {
+    for item in group {
+        let Effect::UndonePost { slice, post } = &item.effect else {
+            continue;
+        };
+        let found = store.entry(&post.id).await?;
+        // A post of another slice is that of an earlier process, for the same page.
+        if found.is_some_and(|found| found.entry.hold == post.hold) {
+            end_hold(slice.wallet(), post, true);
+            *item = Item {
+                entries: Vec::new(),
+                effect: Effect::Void { undone_post: None },
+            };
+        }
+    }
+    Ok(())
 }
 
 /// An item's effect and how many of the group's entries are its own.
@@ -52,7 +77,13 @@ async fn post(store: &dyn Store, entries: &[Entry]) -> Result<Vec<Written>, Stor
     store.post_group(entries).await
 }
 
-fn settle(queue: &Queue, entries: Vec<Entry>, effects: Vec<Owned>, written: Vec<Written>) {
+async fn settle(
+    store: &dyn Store,
+    queue: &Queue,
+    entries: Vec<Entry>,
+    effects: Vec<Owned>,
+    written: Vec<Written>,
+) {
     let mut both = entries.into_iter().zip(written);
     for (n_entries, effect) in effects {
         let (entries, written): (Vec<Entry>, Vec<Written>) = both.by_ref().take(n_entries).unzip();
@@ -69,16 +100,25 @@ fn settle(queue: &Queue, entries: Vec<Entry>, effects: Vec<Owned>, written: Vec<
                 }
                 queue.leave();
             }
-            Effect::Post { wallet, done } => {
-                let [entry] = &entries[..] else { continue };
-                let outcome = match written[..] {
-                    [Written::New | Written::AlreadyThere] => Ok(()),
-                    _ => Err(BillingError::Unavailable),
+            Effect::Post {
+                wallet,
+                slice,
+                done,
+            } => {
+                let ([entry], [written]) = (&entries[..], &written[..]) else {
+                    continue;
                 };
-                end_hold(&wallet, entry, outcome.is_ok());
+                let outcome = match slice {
+                    None => end_plain(&wallet, entry, written),
+                    Some(slice) => end_share(store, &slice, entry, written).await,
+                };
                 queue.leave();
                 // Nobody listens when the client has gone; the charge stands.
                 let _unheard = done.send(outcome);
+            }
+            Effect::UndonePost { slice, post } => {
+                slice.uncharge(-post.amount);
+                queue.leave();
             }
             Effect::Told { wallet, done } => {
                 if let Some(wallet) = wallet {
@@ -87,6 +127,38 @@ fn settle(queue: &Queue, entries: Vec<Entry>, effects: Vec<Owned>, written: Vec<
                 let _unheard = done.send(Ok(written));
             }
         }
+    }
+}
+
+fn end_plain(wallet: &Wallet, post: &Entry, written: &Written) -> Result<Charge, BillingError> {
+    let is_posted = matches!(written, Written::New | Written::AlreadyThere);
+    end_hold(wallet, post, is_posted);
+    match is_posted {
+        true => Ok(post.charge),
+        false => Err(BillingError::Unavailable),
+    }
+}
+
+/// A page of a run has one post for ever. When it was paid before, the slice keeps its money.
+async fn end_share(
+    store: &dyn Store,
+    slice: &Slice,
+    post: &Entry,
+    written: &Written,
+) -> Result<Charge, BillingError> {
+    if *written == Written::New {
+        end_hold(slice.wallet(), post, true);
+        return Ok(post.charge);
+    }
+    slice.uncharge(-post.amount);
+    match written {
+        Written::AlreadyThere => {
+            let standing = store.entry(&post.id).await?;
+            standing
+                .map(|posted| posted.entry.charge)
+                .ok_or(BillingError::Unavailable)
+        }
+        _ => Err(BillingError::Unavailable),
     }
 }
 
@@ -116,10 +188,19 @@ fn undo(entries: Vec<Entry>, effects: Vec<Owned>) -> Vec<Item> {
     for (n_entries, effect) in effects {
         let entries: Vec<Entry> = entries.by_ref().take(n_entries).collect();
         match effect {
-            Effect::Reserve | Effect::Void { .. } => left.push(Item { entries, effect }),
-            Effect::Post { wallet, done } => {
-                for entry in entries {
-                    left.push(undone_post(&wallet, entry));
+            Effect::Reserve | Effect::Void { .. } | Effect::UndonePost { .. } => {
+                left.push(Item { entries, effect });
+            }
+            Effect::Post {
+                wallet,
+                slice,
+                done,
+            } => {
+                for post in entries {
+                    left.push(match &slice {
+                        None => undone_post(&wallet, post),
+                        Some(slice) => undone_share(slice, post),
+                    });
                 }
                 let _unheard = done.send(Err(BillingError::Unavailable));
             }
@@ -142,6 +223,14 @@ fn undone_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
         ..post
     };
     Item::one(void, Effect::Void { undone_post })
+}
+
+/// The charge stays out of the slice until it is known whether the ledger has it. The void has an id of its own: the page may
+/// be paid later.
+fn undone_share(slice: &Arc<Slice>, post: Entry) -> Item {
+    let void = slice.page_void(&post, NOT_TAKEN);
+    let slice = Arc::clone(slice);
+    Item::one(void, Effect::UndonePost { slice, post })
 }
 
 fn log_failure(error: &StoreError) {

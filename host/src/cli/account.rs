@@ -60,6 +60,11 @@ enum AccountCommand {
     /// Make, show and end API keys.
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Show what the account's webhook events are signed with.
+    WebhookSecret {
+        /// Whose.
+        account: String,
+    },
     /// Show what was paid in and charged.
     Statement {
         /// Whose.
@@ -158,6 +163,7 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
         AccountCommand::Key(KeyCommand::Revoke { account, key }) => {
             Request::RevokeKey { account, key }
         }
+        AccountCommand::WebhookSecret { account } => Request::WebhookSecret { account },
         AccountCommand::Verify => Request::Verify {},
     };
     operator.ask(request).await.map(Answer::Reply)
@@ -224,6 +230,7 @@ impl Answer {
                 "balance": account.balance, "repeat": is_repeat,
             }),
             Self::Reply(Reply::Key { api_key }) => json!({"api_key": api_key}),
+            Self::Reply(Reply::WebhookSecret { secret }) => json!({"webhook_secret": secret}),
             Self::Reply(Reply::Revoked {}) => json!({"revoked": true}),
             Self::Reply(Reply::Audit(audit)) => json!(audit),
             Self::Reply(
@@ -263,6 +270,7 @@ impl Answer {
             Self::Reply(Reply::Key { api_key }) => {
                 format!("api key  {api_key}\nThe key is shown only now.\n")
             }
+            Self::Reply(Reply::WebhookSecret { secret }) => format!("{secret}\n"),
             Self::Reply(Reply::Revoked {}) => "the key is ended\n".to_owned(),
             Self::Reply(Reply::Audit(audit)) => audit_text(audit),
             Self::Reply(Reply::Plugins(status)) => format!("{status}\n"),

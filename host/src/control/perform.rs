@@ -62,6 +62,12 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             let account = billing.known(&account)?;
             Reply::Keys(billing.keys(&account.id).into_iter().map(key).collect())
         }
+        Request::WebhookSecret { account } => {
+            let account = billing.known(&account)?;
+            let secret = billing.webhook_secret(&account.id).await?;
+            let secret = secret.expose().to_owned();
+            Reply::WebhookSecret { secret }
+        }
         Request::RevokeKey { account, key } => revoke(billing, &account, &key).await?,
         Request::Statement {
             account,

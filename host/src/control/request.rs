@@ -44,6 +44,11 @@ pub enum Request {
         /// First characters of the key as listed.
         key: String,
     },
+    /// What the webhook events of an account are signed with.
+    WebhookSecret {
+        /// Identifier or name.
+        account: String,
+    },
     /// A page of a statement.
     Statement {
         /// Identifier or name.
@@ -95,6 +100,11 @@ pub enum Reply {
     Key {
         /// The key.
         api_key: String,
+    },
+    /// What the webhook events are signed with.
+    WebhookSecret {
+        /// The secret.
+        secret: String,
     },
     /// Keys, oldest first.
     Keys(Vec<KeyView>),

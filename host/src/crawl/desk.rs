@@ -22,6 +22,7 @@ use crate::plugins::Registry;
 use crate::robots::Robots;
 use crate::sitemap::Sitemaps;
 use crate::store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, Store, StoreError};
+use crate::webhooks::Webhooks;
 
 /// Background crawls that run at once; more wait their turn. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
@@ -73,6 +74,8 @@ pub struct CrawlsParts {
     pub sitemaps: Arc<Sitemaps>,
     /// Where crawls are written down.
     pub store: Arc<dyn Store>,
+    /// Who tells callers what happens.
+    pub webhooks: Arc<Webhooks>,
     /// Who pays.
     pub billing: Billing,
     /// Prices.

@@ -5,6 +5,7 @@
 //! `gate` judges redirects, `recorder` writes down.
 
 mod desk;
+mod events;
 mod frontier;
 mod gate;
 mod job;

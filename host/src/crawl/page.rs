@@ -202,7 +202,12 @@ impl Run {
 }
 
 /// Hands a page on: to the store, and to who listens.
-async fn deliver(run: &Run, n: u32, n_bytes: u64, outcome: PageOutcome) {
+async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
+    // Headers that only the webhook asked for are no part of the entry.
+    let headers = match run.plan.seed.output.headers {
+        true => outcome.headers.clone(),
+        false => outcome.headers.take(),
+    };
     let mut entry = Vec::new();
     (run.write_entry)(&outcome, &mut entry);
     let entry = Bytes::from(entry);
@@ -217,6 +222,10 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, outcome: PageOutcome) {
         tally.n_bytes += n_bytes;
         tally.spent += charge;
     });
+    let events = run
+        .events
+        .as_ref()
+        .map(|events| events.page(n, &outcome, headers.as_deref().unwrap_or_default(), &entry));
     let recorded = Recorded {
         n,
         status: outcome.status,
@@ -224,6 +233,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, outcome: PageOutcome) {
         n_bytes,
         charge,
         entry: entry.clone(),
+        events: events.unwrap_or_default(),
     };
     // The recorder is gone only when the store failed for long; who listens still gets what was paid.
     let _gone = run.recorder.send(recorded).await;

@@ -11,11 +11,13 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::events::Events;
 use super::frontier::Frontier;
 use super::job::Job;
 use super::lock;
 use crate::model::{Nanodollars, Stop, UrlRow, UrlState};
 use crate::store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
+use crate::webhooks::Event;
 
 /// Pages that may wait to be written; a crawl that is faster than the disk waits for it.
 const WAITING_MAX: usize = 256;
@@ -34,6 +36,7 @@ pub(super) struct Recorded {
     pub(super) n_bytes: u64,
     pub(super) charge: Nanodollars,
     pub(super) entry: Bytes,
+    pub(super) events: Vec<Event>,
 }
 
 /// The writer of one crawl.
@@ -47,6 +50,7 @@ struct Writer {
     frontier: Arc<Mutex<Frontier>>,
     store: Arc<dyn Store>,
     log: Arc<Mutex<PageLog>>,
+    events: Option<Arc<Events>>,
     /// Pages that the frontier calls done and whose entry has not come yet.
     unwritten: Vec<UrlRow>,
     /// Pages whose entry came before the frontier called them done.
@@ -62,6 +66,7 @@ impl Recorder {
         frontier: Arc<Mutex<Frontier>>,
         store: Arc<dyn Store>,
         log: PageLog,
+        events: Option<Arc<Events>>,
         counts: CrawlCounts,
     ) -> Self {
         let (pages, waiting) = mpsc::channel(WAITING_MAX);
@@ -71,6 +76,7 @@ impl Recorder {
             frontier,
             store,
             log: Arc::new(Mutex::new(log)),
+            events,
             unwritten: Vec::new(),
             early: HashSet::new(),
             last_seq,
@@ -195,6 +201,10 @@ impl Writer {
         })
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        if let Some(events) = &self.events {
+            let told = pages.iter().flat_map(|page| page.events.iter().cloned());
+            events.push(told.collect()).await?;
+        }
         let rows = pages.iter().zip(places).zip(self.last_seq + 1..);
         let progress = Progress {
             urls: urls.to_vec(),

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::events::Events;
 use super::frontier::{Frontier, Lease};
 use super::gate::Gate;
 use super::job::Job;
@@ -55,6 +56,8 @@ pub(super) struct Run {
     pub(super) recorder: mpsc::Sender<Recorded>,
     /// The caller of a streaming crawl.
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
+    /// What the caller's webhook is told.
+    pub(super) events: Option<Arc<Events>>,
     pub(super) write_entry: fn(&PageOutcome, &mut Vec<u8>),
     /// A page gave its place back.
     pub(super) moved: Notify,

@@ -9,6 +9,7 @@ use tokio::sync::{Notify, mpsc};
 use url::Url;
 
 use super::desk::Crawls;
+use super::events::Events;
 use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
@@ -100,9 +101,11 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         .await?;
     job.count(|tally| tally.state = CrawlState::Running);
     let tally = job.tally();
+    // By the ledger: what was paid and could not be written down counts too, so that no restart passes the ceiling.
+    let spent = parts.billing.spent_by_run(&job.id).await?;
     let purse = parts
         .billing
-        .purse(&job.account, &job.id, plan.ceiling, tally.spent);
+        .purse(&job.account, &job.id, plan.ceiling, spent);
     let Ok(purse) = purse else {
         return Ok(Ended::Stopped(Stop::Balance));
     };
@@ -119,11 +122,21 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         n_bytes: tally.n_bytes,
         spent: tally.spent,
     };
+    let events = plan.webhook.clone().map(|webhook| {
+        let webhooks = Arc::clone(&parts.webhooks);
+        Arc::new(Events::new(
+            webhooks,
+            webhook,
+            Arc::clone(&job),
+            parts.billing.clone(),
+        ))
+    });
     let recorder = Recorder::start(
         Arc::clone(&job),
         Arc::clone(&frontier),
         Arc::clone(&parts.store),
         log,
+        events.clone(),
         counts,
     );
     let obeys_robots = plan.seed.fetch.respect_robots;
@@ -153,6 +166,7 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         gate,
         recorder: recorder.sender(),
         listener,
+        events: events.clone(),
         write_entry: parts.write_entry,
         moved: Notify::new(),
         plan: Arc::clone(&plan),
@@ -162,6 +176,9 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
     run.purse.close();
     drop(run);
     recorder.finish().await;
+    if let (Some(events), Ended::Stopped(_)) = (events, ended) {
+        events.ended(&plan.seed.requested).await;
+    }
     Ok(ended)
 }
 
@@ -183,6 +200,11 @@ fn page_plan(plan: &CrawlPlan, seed: &Url, gate: &Arc<Gate>) -> PagePlan {
     };
     let output = OutputPlan {
         discover: !plan.sitemap.only,
+        headers: plan.seed.output.headers
+            || plan
+                .webhook
+                .as_ref()
+                .is_some_and(|webhook| webhook.on_find_metadata),
         ..(*plan.seed.output).clone()
     };
     PagePlan {

@@ -2,7 +2,7 @@
 //!
 //! A page's body goes through [`decode`], [`MediaKind`](crate::model::MediaKind) chooses between [`parse`], [`plain`] and
 //! [`empty`]. On the way through `parse`: `source` makes tokens, `nesting` guards the tree builder's depth, `sink` and `arena`
-//! hold the tree while HTML still moves nodes about, `layout` writes the arrays. [`scan`] finds links without any of it.
+//! hold the tree while HTML still moves nodes about, `layout` writes the arrays. [`scan`] finds a page's links without a tree.
 
 mod arena;
 mod decode;

@@ -1,5 +1,5 @@
-//! Where the text of `script`, `style`, `title` and their like ends.
-//! Source: WHATWG HTML, "RCDATA state" to "Script data double escape end state".
+//! Where the text of `script`, `style`, `title` and their like ends, and where comments do.
+//! Source: WHATWG HTML, "RCDATA state" to "Script data double escape end state", "Comment start state" to "Comment end bang state".
 
 use super::tag::is_space;
 
@@ -47,6 +47,36 @@ pub(super) fn script_end(bytes: &[u8], from: usize) -> usize {
         };
     }
     bytes.len()
+}
+
+/// A comment's extent.
+pub(super) struct Comment {
+    /// Offset one past its text.
+    pub(super) text_end: usize,
+    /// Where the source goes on.
+    pub(super) next: usize,
+}
+
+/// The extent of the comment whose text begins at `start`, right after `<!--`; `None` when it does not end.
+pub(super) fn comment_end(bytes: &[u8], start: usize) -> Option<Comment> {
+    let rest = &bytes[start..];
+    if rest.starts_with(b">") || rest.starts_with(b"->") {
+        return Some(Comment {
+            text_end: start,
+            next: start + 1 + usize::from(rest[0] == b'-'),
+        });
+    }
+    memchr::memchr_iter(b'-', rest).find_map(|dashes| {
+        let length = match &rest[dashes..] {
+            [b'-', b'-', b'>', ..] => 3,
+            [b'-', b'-', b'!', b'>', ..] => 4,
+            _ => return None,
+        };
+        Some(Comment {
+            text_end: start + dashes,
+            next: start + dashes + length,
+        })
+    })
 }
 
 /// Whether `open`, the name in any case, and a character that ends a tag's name stand at `at`.

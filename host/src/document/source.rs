@@ -215,23 +215,13 @@ impl<'a> Source<'a> {
 
     fn comment(&mut self) {
         let start = self.at + "<!--".len();
-        let rest = &self.bytes()[start..];
-        if rest.starts_with(b">") || rest.starts_with(b"->") {
-            self.send_comment(start, start);
-            self.at = start + 1 + usize::from(rest[0] == b'-');
-            return;
+        match raw::comment_end(self.bytes(), start) {
+            Some(comment) => {
+                self.send_comment(start, comment.text_end);
+                self.at = comment.next;
+            }
+            None => self.declaration(),
         }
-        for dashes in memchr::memchr_iter(b'-', rest) {
-            let length = match &rest[dashes..] {
-                [b'-', b'-', b'>', ..] => 3,
-                [b'-', b'-', b'!', b'>', ..] => 4,
-                _ => continue,
-            };
-            self.send_comment(start, start + dashes);
-            self.at = start + dashes + length;
-            return;
-        }
-        self.declaration();
     }
 
     /// A comment that begins at `start` and ends at the next `>`.

@@ -15,14 +15,15 @@ pub(super) struct Extent {
 }
 
 /// Offset one past the tag name that begins at `from`.
+#[inline]
 pub(super) fn name_end(source: &str, from: usize) -> usize {
     let bytes = &source.as_bytes()[from..];
-    let is_end = |byte: &u8| is_space(*byte) || matches!(byte, b'/' | b'>');
-    from + bytes.iter().position(is_end).unwrap_or(bytes.len())
+    from + until(bytes, NAME_END)
 }
 
 /// Reads the attributes that follow a tag name, handing each as written (name, value) to `each`. `None` when the source ends
 /// inside the tag. One look at every byte, however many attributes there are.
+#[inline]
 pub(super) fn attributes(
     source: &str,
     from: usize,
@@ -61,8 +62,7 @@ pub(super) fn attributes(
 /// The first character belongs to the name whatever it is.
 fn attribute_name_end(bytes: &[u8], from: usize) -> usize {
     let rest = &bytes[from + 1..];
-    let is_end = |byte: &u8| is_space(*byte) || matches!(byte, b'/' | b'>' | b'=');
-    from + 1 + rest.iter().position(is_end).unwrap_or(rest.len())
+    from + 1 + until(rest, NAME_END | EQUALS)
 }
 
 /// Extent of the value after an attribute's name, and where to go on.
@@ -79,9 +79,8 @@ fn attribute_value(bytes: &[u8], from: usize) -> Option<((usize, usize), usize)>
             Some(((at + 1, end), end + 1))
         }
         _ => {
-            let is_end = |byte: &u8| is_space(*byte) || *byte == b'>';
-            let end = at + bytes[at..].iter().position(is_end)?;
-            Some(((at, end), end))
+            let end = at + until(&bytes[at..], SPACE | CLOSE);
+            bytes.get(end).map(|_| ((at, end), end))
         }
     }
 }
@@ -124,14 +123,37 @@ impl Collector<'_> {
 }
 
 fn skip_space(bytes: &[u8], from: usize) -> usize {
-    let is_other = |byte: &u8| !is_space(*byte);
-    from + bytes[from..]
-        .iter()
-        .position(is_other)
-        .unwrap_or(bytes.len() - from)
+    from + until(&bytes[from..], !SPACE)
 }
 
-/// White space inside tags. Carriage returns were normalised before.
+/// White space inside tags. Parsing normalises carriage returns first; scanning leaves them, and means white space by them.
 pub(super) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\t' | b'\x0c')
+    CLASSES[byte as usize] == SPACE
 }
+
+/// How many bytes come before the first of one of these classes.
+fn until(bytes: &[u8], classes: u8) -> usize {
+    let is_end = |byte: &u8| CLASSES[*byte as usize] & classes != 0;
+    bytes.iter().position(is_end).unwrap_or(bytes.len())
+}
+
+const SPACE: u8 = 1;
+const CLOSE: u8 = 2;
+const SLASH: u8 = 4;
+const EQUALS: u8 = 8;
+const OTHER: u8 = 16;
+const NAME_END: u8 = SPACE | SLASH | CLOSE;
+
+/// The class of each byte.
+const CLASSES: [u8; 256] = {
+    let mut classes = [OTHER; 256];
+    classes[b' ' as usize] = SPACE;
+    classes[b'\n' as usize] = SPACE;
+    classes[b'\t' as usize] = SPACE;
+    classes[b'\x0c' as usize] = SPACE;
+    classes[b'\r' as usize] = SPACE;
+    classes[b'>' as usize] = CLOSE;
+    classes[b'/' as usize] = SLASH;
+    classes[b'=' as usize] = EQUALS;
+    classes
+};

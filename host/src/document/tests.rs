@@ -240,7 +240,7 @@ fn real_pages_give_scrapers_tree() {
 }
 
 /// Every so many pages of the toolchain's own documentation.
-fn doc_pages(count: usize) -> Vec<String> {
+pub(super) fn doc_pages(count: usize) -> Vec<String> {
     let rustc = "rustc";
     let Ok(output) = std::process::Command::new(rustc)
         .args(["--print", "sysroot"])

@@ -79,8 +79,7 @@ impl Document {
             self.attributes(node)
                 .find_map(|(name, value)| (name == "href").then_some(value))
         });
-        href.and_then(|href| url.join(href.trim_matches(is_space)).ok())
-            .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
+        href.and_then(|href| base_of(url, href))
             .map_or_else(|| url.as_str().to_owned(), String::from)
     }
 
@@ -96,6 +95,13 @@ impl Document {
     fn text_at(&self, start: u32, length: u32) -> &str {
         &self.text[start as usize..(start + length) as usize]
     }
+}
+
+/// The base address that `<base href>` names on the page `url`; `None` when it names none. Source: as [`Document::find_base`].
+pub(super) fn base_of(url: &Url, href: &str) -> Option<Url> {
+    url.join(href.trim_matches(is_space))
+        .ok()
+        .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
 }
 
 fn is_space(character: char) -> bool {

@@ -1,4 +1,4 @@
-//! One fetched page through the guests: decode, parse once, filter, format, extract, chunk.
+//! One fetched page through the guests: decode, find links, parse once, filter, format, extract, chunk.
 //!
 //! Everything here is synchronous work on the CPU. [`Workers`] puts it on blocking threads, no more at once than cores, so that a
 //! well-behaved guest never runs out of time because it waited for a core.
@@ -7,9 +7,11 @@ mod cpu;
 mod outputs;
 mod workers;
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use url::Url;
 
 pub use outputs::Outputs;
 pub use workers::Workers;
@@ -24,7 +26,7 @@ use crate::plugins::{PageView, Registry};
 #[derive(Clone, Debug)]
 pub struct Input {
     /// Address after redirects.
-    pub url: url::Url,
+    pub url: Url,
     /// Body, content-encoding removed, character set untouched.
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
@@ -34,7 +36,7 @@ pub struct Input {
 /// CPU time one page took here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// Decoding and parsing.
+    /// Decoding, finding links and parsing.
     pub parse: Duration,
     /// Filters, extractors, formats and chunkers.
     pub transform: Duration,
@@ -50,70 +52,77 @@ pub fn run(
     deadline: Instant,
 ) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
-    let parsed = Parsed::new(input, plan, deadline);
+    let source = Source::new(input);
+    let discovered = plan.discover.then(|| source.discover(&input.url));
+    let parsed = source.parse(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
-    let mut outputs = match &parsed {
-        Ok(parsed) => outputs::make(registry, &parsed.view(input), parsed.kind, plan),
+    let made = match &parsed {
+        Ok(document) => outputs::make(registry, &source.view(input, document), source.kind, plan),
         Err(failure) => Outputs::failed(failure.clone()),
     };
+    let outputs = Outputs { discovered, ..made };
     let transform = cpu::thread_time().saturating_sub(started + parse);
-    if let Ok(parsed) = parsed {
-        outputs.discovered = parsed.links;
-    }
     (outputs, CpuTime { parse, transform })
 }
 
-/// A page decoded and parsed.
-struct Parsed<'a> {
-    text: std::borrow::Cow<'a, str>,
+/// A page decoded.
+struct Source<'a> {
+    text: Cow<'a, str>,
     charset: &'static str,
-    document: Document,
+    media_type: String,
     kind: MediaKind,
-    links: Option<Box<Discovered>>,
 }
 
-impl<'a> Parsed<'a> {
-    fn new(input: &'a Input, plan: &OutputPlan, deadline: Instant) -> Result<Self, PageFailure> {
+impl<'a> Source<'a> {
+    fn new(input: &'a Input) -> Self {
         let (media_type, kind) = document::sniff(&input.content_type, &input.body);
-        if kind == MediaKind::Binary {
-            let document = document::empty(&input.url, &media_type);
-            return Ok(Self {
-                text: "".into(),
-                charset: "",
-                document,
-                kind,
-                links: None,
-            });
+        let (text, charset) = match kind {
+            MediaKind::Binary => ("".into(), ""),
+            MediaKind::Html | MediaKind::Text => {
+                let decoded = document::decode(&input.body, &input.content_type);
+                (decoded.text, decoded.charset)
+            }
+        };
+        Self {
+            text,
+            charset,
+            media_type,
+            kind,
         }
-        let decoded = document::decode(&input.body, &input.content_type);
-        let is_scanned = plan.discover && kind == MediaKind::Html;
-        let links = is_scanned.then(|| Box::new(document::scan(&decoded.text, &input.url)));
-        let document = match kind {
-            _ if !plan.needs_document() => document::empty(&input.url, &media_type),
+    }
+
+    /// Where the page leads. Found in the source, so that it is the same whatever else is made of the page.
+    fn discover(&self, url: &Url) -> Discovered {
+        match self.kind {
+            MediaKind::Html => document::scan(&self.text, url),
+            MediaKind::Text | MediaKind::Binary => Discovered::default(),
+        }
+    }
+
+    fn parse(
+        &self,
+        input: &Input,
+        plan: &OutputPlan,
+        deadline: Instant,
+    ) -> Result<Document, PageFailure> {
+        let (url, media_type) = (&input.url, &self.media_type);
+        match self.kind {
+            _ if !plan.needs_document() => Ok(document::empty(url, media_type)),
+            MediaKind::Binary => Ok(document::empty(url, media_type)),
+            MediaKind::Text => Ok(document::plain(&self.text, url, media_type)),
             MediaKind::Html => {
                 let limits = ParseLimits {
                     deadline: Some(deadline),
                     ..ParseLimits::default()
                 };
-                document::parse(&decoded.text, &input.url, &media_type, &limits)
-                    .map_err(failure_of)?
+                document::parse(&self.text, url, media_type, &limits).map_err(failure_of)
             }
-            MediaKind::Text | MediaKind::Binary => {
-                document::plain(&decoded.text, &input.url, &media_type)
-            }
-        };
-        Ok(Self {
-            text: decoded.text,
-            charset: decoded.charset,
-            document,
-            kind,
-            links,
-        })
+        }
     }
 
-    fn view<'v>(&'v self, input: &'v Input) -> PageView<'v> {
+    fn view<'v>(&'v self, input: &'v Input, document: &'v Document) -> PageView<'v> {
         PageView {
-            document: &self.document,
+            document,
             kept: &[],
             text: &self.text,
             body: &input.body,

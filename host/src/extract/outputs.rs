@@ -14,12 +14,12 @@ pub struct Outputs {
     pub content: Content,
     /// Links, when asked for.
     pub links: Option<Value>,
+    /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
+    pub discovered: Option<Discovered>,
     /// Metadata, when asked for.
     pub metadata: Option<Map<String, Value>>,
     /// Results of extractors asked for by name.
     pub extracted: Option<Map<String, Value>>,
-    /// Links for a crawl, when the plan asks for them.
-    pub discovered: Option<Box<Discovered>>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }

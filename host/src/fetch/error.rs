@@ -68,6 +68,14 @@ impl FetchError {
         }
     }
 
+    /// Whether the connection was refused or reset: a server that restarts does both.
+    pub fn is_turned_away(&self) -> bool {
+        let Self::Egress(EgressError::Broken { trouble, .. }) = self else {
+            return false;
+        };
+        matches!(trouble, Trouble::Refused | Trouble::Reset)
+    }
+
     /// Whether the site or the network between failed: not the caller, not a rule of ours.
     pub fn is_failure_of_site(&self) -> bool {
         match self {

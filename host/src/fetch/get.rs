@@ -44,8 +44,9 @@ pub struct GetLimits {
     pub bytes_max: usize,
     /// Time for all of it, without waiting for one's turn.
     pub time_max: Duration,
-    /// Least time since the last request to the host that had a delay too; zero is no delay.
-    pub delay: Duration,
+    /// Least time since the last request to the host that had a delay too; zero is no delay. `None` is an errand on the way
+    /// to a page: it stands in no line, and waits for nothing but a pause that the host asked for.
+    pub delay: Option<Duration>,
 }
 
 /// A file that was got.
@@ -94,7 +95,15 @@ impl PoliteGet {
         let mut time_left = limits.time_max;
         loop {
             let host = url.host_str().unwrap_or_default();
-            let turn = self.politeness.permit_with(host, limits.delay);
+            let turn = async {
+                match limits.delay {
+                    Some(delay) => Some(self.politeness.permit_with(host, delay).await),
+                    None => {
+                        self.politeness.errand(host).await;
+                        None
+                    }
+                }
+            };
             let turn = timeout(TURN_TIME_MAX, turn).await;
             let _permit = turn.map_err(|_| FetchError::TimedOut(TURN_TIME_MAX))?;
             let begun = Instant::now();

@@ -5,7 +5,7 @@ use crate::politeness::PolitenessConfig;
 const LIMITS: GetLimits = GetLimits {
     bytes_max: 1_000,
     time_max: Duration::from_secs(5),
-    delay: Duration::ZERO,
+    delay: Some(Duration::ZERO),
 };
 
 fn get() -> PoliteGet {
@@ -113,4 +113,20 @@ async fn silence_and_closed_doors_are_errors() {
         .await
         .expect_err("a private address");
     assert!(matches!(error, FetchError::Egress(_)));
+}
+
+#[tokio::test]
+async fn an_errand_does_not_wait_for_the_page_that_sent_it() {
+    let site = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
+    let politeness = Politeness::new(&PolitenessConfig {
+        in_flight_per_host: 1,
+    });
+    let _page = politeness.permit("127.0.0.1").await;
+    let get = PoliteGet::new(fetcher(), politeness);
+    let limits = GetLimits {
+        delay: None,
+        ..LIMITS
+    };
+    let got = timeout(LIMITS.time_max, get.get(&site.url("/"), limits)).await;
+    assert!(got.expect("no waiting").is_ok());
 }

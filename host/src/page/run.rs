@@ -211,9 +211,9 @@ fn compose(
         content: outputs.content,
         error,
         links: outputs.links,
+        discovered: outputs.discovered.map(Box::new),
         metadata,
         extracted: outputs.extracted,
-        discovered: outputs.discovered,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()
@@ -282,7 +282,7 @@ pub async fn settle(
     let posted = hold.post(&charge).await;
     count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
-        Ok(()) => {
+        Ok(charge) => {
             if let Some(keeping) = keeping {
                 keeping.keep();
             }

@@ -208,6 +208,8 @@ pub struct OutputPlan {
     pub metadata: bool,
     /// `return_page_links`: add the links.
     pub links: bool,
+    /// Whether the page's links are wanted by whoever runs it, to follow them. Asks for no parsed document.
+    pub discover: bool,
     /// `return_headers`: add the response headers.
     pub headers: bool,
     /// `return_cookies`: add the cookies.
@@ -216,12 +218,11 @@ pub struct OutputPlan {
     pub chunking: Option<Chunking>,
     /// Most bytes of `content`, cut at a character boundary.
     pub max_size: Option<usize>,
-    /// Whether the page's links are found for a crawl.
-    pub discover: bool,
 }
 
 impl OutputPlan {
-    /// Whether any output reads the parsed document. Links for a crawl come from a scan of the source. A page that nobody reads is not parsed.
+    /// Whether any output reads the parsed document. A page that nobody reads is not parsed; links for a crawl come from its
+    /// source.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
         self.links

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::clock::Clock;
 use host::{Host, Turn};
@@ -141,6 +141,19 @@ impl Politeness {
                     visit,
                 };
             }
+        }
+    }
+
+    /// Waits until this host is in no pause. For a request on the way to a page whose permit may be held already (its
+    /// robots.txt): it takes no place, or two of one host could wait for each other.
+    pub async fn errand(self: &Arc<Self>, host: &str) {
+        let visit = self.visit(host);
+        loop {
+            let pause = visit.at_host(|host| host.pause_left());
+            if pause.is_zero() {
+                return;
+            }
+            sleep(pause).await;
         }
     }
 

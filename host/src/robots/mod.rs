@@ -134,7 +134,7 @@ impl Robots {
         let limits = GetLimits {
             bytes_max: ROBOTS_BYTES_MAX,
             time_max: TIME_MAX,
-            delay: Duration::ZERO,
+            delay: None,
         };
         let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
         let found = match self.get.get(&file, limits).await {

@@ -7,7 +7,6 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
-use crate::egress::{EgressError, Trouble};
 use crate::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
 use crate::plan::{FetchPlan, RedirectGate};
 use crate::politeness::Politeness;
@@ -173,7 +172,7 @@ impl OwnHttp {
                 }
                 // A try that failed does not take away the answer before it.
                 (Err(_), Some(before)) => return Ok(time.told(before)),
-                (Err(error), None) if reconnects < RECONNECTS_MAX && was_turned_away(&error) => {
+                (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_turned_away() => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
                 }
@@ -277,13 +276,6 @@ fn retry_after(fetched: &Fetched) -> Option<&str> {
     let mut headers = fetched.page.headers.iter();
     let header = headers.find(|(name, _)| name == "retry-after");
     header.map(|(_, value)| value.as_str())
-}
-
-fn was_turned_away(error: &FetchError) -> bool {
-    let FetchError::Egress(EgressError::Broken { trouble, .. }) = error else {
-        return false;
-    };
-    matches!(trouble, Trouble::Refused | Trouble::Reset)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use flate2::read::MultiGzDecoder;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use super::utf8::Utf8;
+
 /// Bytes of one file after decompression: the protocol's own bound.
 pub const FILE_BYTES_MAX: u64 = 50 * 1024 * 1024;
 /// Bytes of one address: the protocol says 2,048, and some sites do not care.
@@ -27,7 +29,7 @@ pub(super) enum Entry {
 /// A file that is being read.
 pub(super) struct File(Kind);
 
-type Source = BufReader<Take<Box<dyn Read + Send>>>;
+type Source = BufReader<Utf8<BufReader<Take<Box<dyn Read + Send>>>>>;
 
 enum Kind {
     Xml(Box<Xml>),
@@ -66,31 +68,15 @@ impl File {
             true => Box::new(MultiGzDecoder::new(Cursor::new(body))),
             false => Box::new(Cursor::new(body)),
         };
-        let mut source = BufReader::with_capacity(64 * 1024, plain.take(FILE_BYTES_MAX));
-        let (is_xml, is_wide) = match source.fill_buf() {
-            Ok(start) => (
-                is_xml(start),
-                start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff"),
-            ),
-            Err(_) => return Self(Kind::Done),
+        let bytes = BufReader::with_capacity(64 * 1024, plain.take(FILE_BYTES_MAX));
+        let Ok(mut source) = Utf8::new(bytes).map(BufReader::new) else {
+            return Self(Kind::Done);
         };
-        if is_wide {
-            return Self::from_utf16(source);
-        }
-        Self(match is_xml {
-            true => Kind::Xml(Box::new(Xml::new(source))),
-            false => Kind::Text(source),
+        Self(match source.fill_buf().map(is_xml) {
+            Ok(true) => Kind::Xml(Box::new(Xml::new(source))),
+            Ok(false) => Kind::Text(source),
+            Err(_) => Kind::Done,
         })
-    }
-
-    fn from_utf16(mut source: Source) -> Self {
-        let mut wide = Vec::new();
-        // What came before a fault is there.
-        let _ = source.read_to_end(&mut wide);
-        let (encoding, _) =
-            encoding_rs::Encoding::for_bom(&wide).unwrap_or((encoding_rs::UTF_16LE, 2));
-        let (text, _, _) = encoding.decode(&wide);
-        Self::new(Bytes::from(text.into_owned().into_bytes()))
     }
 
     /// The next entries, about `entries_max` of them; `None` at the end.
@@ -115,7 +101,6 @@ impl File {
 }
 
 fn is_xml(start: &[u8]) -> bool {
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
     first == Some(&b'<')
 }
@@ -176,15 +161,7 @@ impl Xml {
     fn step(&mut self, found: &mut Vec<Entry>) -> Option<()> {
         self.buffer.clear();
         let mut buffer = std::mem::take(&mut self.buffer);
-        let before = self.reader.buffer_position();
-        let event = match self.reader.read_event_into(&mut buffer) {
-            Ok(event) => event,
-            // A text that is not UTF-8 is left out, as long as the reader gets behind it.
-            Err(quick_xml::Error::Encoding(_)) if self.reader.buffer_position() > before => {
-                return Some(());
-            }
-            Err(_) => return None,
-        };
+        let event = self.reader.read_event_into(&mut buffer).ok()?;
         let is_over = matches!(event, Event::Eof);
         match event {
             Event::Start(element) => {

@@ -2,6 +2,7 @@
 //! many there are, memory holds one file and one batch. Nobody pays for them.
 
 mod file;
+mod utf8;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -91,7 +92,7 @@ impl Sitemaps {
         let limits = GetLimits {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
-            delay,
+            delay: Some(delay),
         };
         while let Some(Waiting { url, depth }) = waiting.pop_front() {
             let body = match self.get.get(&url, limits).await {
@@ -140,6 +141,7 @@ impl Sitemaps {
                     return summary;
                 }
                 if summary.n_entries == ENTRIES_MAX {
+                    summary.is_cut = true;
                     return summary;
                 }
             }

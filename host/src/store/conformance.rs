@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use super::crawl_conformance::{
+    a_crawl_is_kept_from_first_to_last, every_state_of_an_address_comes_back,
+    old_crawls_are_forgotten_whole, progress_is_whole_and_counts_once,
+};
 use super::*;
 use crate::model::{Charge, Nanodollars};
 
@@ -177,6 +181,33 @@ async fn open_reserves_are_found_wherever_they_are(store: &dyn Store) {
     assert_eq!(found, [("new", 9), ("old", 7)]);
 }
 
+async fn what_is_left_of_a_slice_is_open(store: &dyn Store) {
+    with_account(store, 1_000).await;
+    let of_slice = |slice: &str, id: &str, kind, amount, held| Entry {
+        hold: format!("p:{slice}"),
+        ..entry(id, kind, amount, held)
+    };
+    let group = [
+        of_slice("1", "r:p:1/1", EntryKind::Reserve, 0, 300),
+        of_slice("1", "c:run:1", EntryKind::Post, -40, -40),
+        of_slice("1", "v:p:1/2", EntryKind::Void, 0, 0),
+        of_slice("1", "r:p:1/3", EntryKind::Reserve, 0, 100),
+        of_slice("1", "c:run:2", EntryKind::Post, -50, -50),
+        of_slice("2", "r:p:2/1", EntryKind::Reserve, 0, 200),
+        of_slice("2", "v:p:2/2", EntryKind::Void, 0, -200),
+    ];
+    store.post_group(&group).await.expect("written");
+    let open = store.open_reserves().await.expect("a search");
+    let open: Vec<_> = open.iter().map(|open| (&*open.hold, open.held.0)).collect();
+    assert_eq!(open, [("p:1", 310)]);
+    assert_eq!(sums(store).await, (910, 310));
+    let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };
+    assert_eq!((spent("run").await, spent("ru").await), (90, 0));
+    let rest = of_slice("1", "s:p:1", EntryKind::Void, 0, -310);
+    store.post_group(&[rest]).await.expect("written");
+    assert_eq!(store.open_reserves().await.expect("a search"), []);
+}
+
 async fn a_statement_has_pages_and_a_window(store: &dyn Store) {
     with_account(store, 1000).await;
     let posts: Vec<Entry> = (0..10)
@@ -264,6 +295,63 @@ async fn answers_are_kept_for_their_time(store: &dyn Store) {
 }
 
 /// Runs each function on a fresh store of each back end.
+async fn events_wait_until_they_are_received(store: &dyn Store) {
+    with_account(store, 0).await;
+    let row = |id: &str, destination: &str, due: i64| OutboxRow {
+        id: id.to_owned(),
+        account: AccountId::new("acc_1"),
+        destination: destination.to_owned(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(due),
+        due: Timestamp(due),
+        n_attempts: 0,
+    };
+    let rows = [
+        row("1", "a", 10),
+        row("2", "b", 11),
+        row("3", "a", 12),
+        row("4", "a", 99),
+    ];
+    assert_eq!(store.outbox_push(&rows).await.expect("kept"), 4);
+    assert_eq!(store.outbox_push(&rows[..2]).await.expect("kept"), 0);
+    let due = async |now, busy: &[&str]| {
+        let busy: Vec<String> = busy.iter().map(|&name| name.to_owned()).collect();
+        let rows = store
+            .outbox_due(Timestamp(now), &busy, 10)
+            .await
+            .expect("read");
+        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert!(due(9, &[]).await.is_empty());
+    assert_eq!(due(12, &[]).await, ["1", "3"]);
+    assert_eq!(due(12, &["a"]).await, ["2"]);
+    assert!(due(12, &["a", "b"]).await.is_empty());
+    let next = store.outbox_next(&["a".to_owned()]).await.expect("read");
+    assert_eq!(next, Some(Timestamp(11)));
+
+    let ids = ["2".to_owned(), "gone".to_owned()];
+    assert_eq!(store.outbox_done(&ids).await.expect("written"), 1);
+    let tried = ["1".to_owned(), "3".to_owned()];
+    let postponed = store.outbox_postpone("a", &tried, Timestamp(50), Timestamp(10));
+    assert_eq!(postponed.await.expect("written"), 1);
+    assert!(due(49, &[]).await.is_empty());
+    let rows = store
+        .outbox_due(Timestamp(99), &[], 10)
+        .await
+        .expect("read");
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| (row.id.as_str(), row.due.0, row.n_attempts))
+        .collect();
+    assert_eq!(rows, [("3", 50, 1), ("4", 99, 0)]);
+    assert_eq!(store.outbox_count().await.expect("read"), 2);
+
+    let account = AccountId::new("acc_1");
+    let secret = store.webhook_secret(&account).await.expect("kept");
+    assert_eq!(store.webhook_secret(&account).await.expect("kept"), secret);
+}
+
 macro_rules! conformance {
     ($($case:ident,)*) => {
         mod sqlite_store {
@@ -290,4 +378,10 @@ conformance! {
     open_reserves_are_found_wherever_they_are,
     a_statement_has_pages_and_a_window,
     answers_are_kept_for_their_time,
+    what_is_left_of_a_slice_is_open,
+    a_crawl_is_kept_from_first_to_last,
+    progress_is_whole_and_counts_once,
+    every_state_of_an_address_comes_back,
+    old_crawls_are_forgotten_whole,
+    events_wait_until_they_are_received,
 }

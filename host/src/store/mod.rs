@@ -8,8 +8,11 @@ mod answer;
 #[cfg(test)]
 mod conformance;
 mod crawl;
+#[cfg(test)]
+mod crawl_conformance;
 mod data_dir;
 mod ledger;
+mod outbox;
 mod page_log;
 pub mod sqlite;
 
@@ -18,7 +21,8 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 
 use crate::clock::Timestamp;
-use crate::model::{Stop, UrlRow};
+use crate::model::{Nanodollars, Stop, UrlRow};
+use crate::secret::Secret;
 
 pub use account::{AccountId, AccountRecord, KeyRecord};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
@@ -28,6 +32,7 @@ pub use ledger::{
     Audit, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage, Window,
     Written,
 };
+pub use outbox::OutboxRow;
 pub use page_log::PageLog;
 
 /// The result of one operation; the borrow is the store's.
@@ -77,6 +82,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Every reserve that was neither posted nor voided.
     fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>>;
+
+    /// What a run has been charged, by the posts that name its pages.
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars>;
 
     /// A page of an account's entries in the order they were written, with sums over the whole window.
     fn statement<'a>(
@@ -164,8 +172,42 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The last page of a crawl.
     fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>>;
 
-    /// Forgets crawls that ended before a time, and returns their ids. What they cost stays in the ledger.
+    /// Forgets crawls that ended before a time, and returns their ids. What they cost stays in the ledger. Not one step: a large
+    /// crawl goes part by part, so that nobody waits for long, and one that is gone in part only goes with the next call.
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
+
+    /// Keeps events for delivery. One whose id is waiting already is left as it stands. Returns how many were new.
+    fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64>;
+
+    /// The oldest due events of one destination that is not among the busy ones, in the order they came.
+    fn outbox_due<'a>(
+        &'a self,
+        now: Timestamp,
+        busy: &'a [String],
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<OutboxRow>>;
+
+    /// When the next event of a destination that is not busy is due.
+    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>>;
+
+    /// Events that wait.
+    fn outbox_count(&self) -> StoreFuture<'_, u64>;
+
+    /// Forgets events that were received. Returns how many there were.
+    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64>;
+
+    /// Leaves a destination alone until a time, with one more attempt noted at the events that were tried, and forgets its
+    /// events from `expired` and before. Returns how many those were.
+    fn outbox_postpone<'a>(
+        &'a self,
+        destination: &'a str,
+        tried: &'a [String],
+        until: Timestamp,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, u64>;
+
+    /// What the events of an account are signed with; made of randomness and kept when it is first asked for.
+    fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret>;
 
     /// Ends the connections after what was begun is done.
     fn close(&self) -> BoxFuture<'_, ()>;

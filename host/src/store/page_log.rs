@@ -17,9 +17,9 @@ const PACKED_FROM: usize = 512;
 const LEVEL: i32 = 1;
 /// Largest entry that is unpacked, so that a damaged length cannot take all memory.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
-/// First byte of a record.
-const PLAIN: u8 = 0;
-const PACKED: u8 = 1;
+/// First byte of a record. None is zero: zeros are what a file system leaves of a write that power failed under.
+const PLAIN: u8 = 1;
+const PACKED: u8 = 2;
 
 /// The page log of one crawl. Blocking: use it on blocking threads.
 #[derive(Debug)]
@@ -140,18 +140,27 @@ fn file(data: &Path, id: &str) -> io::Result<File> {
             .mode(PRIVATE_FOLDER)
             .create(folder)?;
     }
-    OpenOptions::new()
+    let is_new = !path.exists();
+    let file = OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .mode(PRIVATE_FILE)
-        .open(path)
+        .open(&path)?;
+    if let (true, Some(folder)) = (is_new, path.parent()) {
+        // The name must be on the disk as well before a table points into the file.
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
 }
 
 /// Ids are made by the server; anything else is no part of a path.
 fn path(data: &Path, id: &str) -> io::Result<PathBuf> {
-    let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_id = !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match is_id {
         true => Ok(data.join(FOLDER).join(format!("{id}.pages"))),
         false => Err(io::ErrorKind::InvalidInput.into()),
@@ -183,6 +192,18 @@ mod tests {
         assert!(log.read(&places[1]).is_err());
         let again = log.append(&[b"[]"]).expect("appended");
         assert_eq!(again[0].offset, places[1].offset);
+        let mode = std::fs::metadata(data.join("crawls/ab12.pages")).expect("a file");
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777,
+            0o600
+        );
+        let lost = Place {
+            offset: 0,
+            length: 4,
+        };
+        let far =
+            PageLog::continue_after(data, "cd34", Some(&lost)).expect("a log that lost its bytes");
+        assert!(far.read(&lost).is_err(), "zeros are no entry");
         let log = PageLog::open(data, "ab12").expect("the log");
         assert_eq!(log.read(&again[0]).expect("an entry"), b"[]");
         PageLog::remove(data, "ab12").expect("removed");

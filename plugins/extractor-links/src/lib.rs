@@ -59,9 +59,11 @@ fn target(document: &Document, href: &str) -> Option<String> {
     if href.is_empty() || href.starts_with('#') {
         return None;
     }
-    let mut url = document.resolve_url(href)?;
-    url.set_fragment(None);
-    matches!(url.scheme(), "http" | "https").then(|| url.into())
+    let page = href.split_once('#').map_or(href, |(page, _)| page);
+    let mut link = document.resolve(page)?;
+    link.truncate(link.find('#').unwrap_or(link.len()));
+    let is_web = link.starts_with("https://") || link.starts_with("http://");
+    is_web.then_some(link)
 }
 
 #[cfg(test)]

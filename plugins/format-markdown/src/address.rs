@@ -63,20 +63,42 @@ pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
 pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
     let is_bare = are_balanced(address) && !address.starts_with('<') && !address.is_empty();
     out.push_str(if is_bare { "" } else { "<" });
-    for (at, c) in address.char_indices() {
-        match c {
-            ' ' => out.push_str("%20"),
-            c if c.is_ascii_control() => {}
-            '\\' => out.push_str("%5C"),
-            '<' => out.push_str("%3C"),
-            '>' => out.push_str("%3E"),
-            '|' if in_cell => out.push_str("\\|"),
-            '&' if is_reference(&address[at + 1..]) => out.push_str("&amp;"),
-            c => out.push(c),
+    let bytes = address.as_bytes();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(plain) = bytes[at..].iter().position(|&b| IS_WATCHED[b as usize]) {
+        at += plain;
+        let written = match bytes[at] {
+            b' ' => Some("%20"),
+            b'\\' => Some("%5C"),
+            b'<' => Some("%3C"),
+            b'>' => Some("%3E"),
+            b'|' if in_cell => Some("\\|"),
+            b'&' if is_reference(&address[at + 1..]) => Some("&amp;"),
+            b'|' | b'&' => None,
+            _ => Some(""),
+        };
+        if let Some(written) = written {
+            out.push_str(&address[copied..at]);
+            out.push_str(written);
+            copied = at + 1;
         }
+        at += 1;
     }
+    out.push_str(&address[copied..]);
     out.push_str(if is_bare { "" } else { ">" });
 }
+
+/// The bytes of a destination that may have to be written in another way; all are ASCII.
+const IS_WATCHED: [bool; 256] = {
+    let mut is_watched = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        is_watched[byte as usize] =
+            byte.is_ascii_control() || matches!(byte, b' ' | b'\\' | b'<' | b'>' | b'|' | b'&');
+        byte += 1;
+    }
+    is_watched
+};
 
 /// Writes a link's title, when there is one.
 pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
@@ -87,15 +109,21 @@ pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     out.push_str(" \"");
     for (i, word) in words.enumerate() {
         out.push_str(if i > 0 { " " } else { "" });
-        for (at, c) in word.char_indices() {
-            match c {
-                '"' | '\\' => out.push('\\'),
-                '|' if in_cell => out.push('\\'),
-                '&' if is_reference(&word[at + 1..]) => out.push('\\'),
-                _ => {}
+        let mut copied = 0;
+        for (at, byte) in word.bytes().enumerate() {
+            let needs_backslash = match byte {
+                b'"' | b'\\' => true,
+                b'|' => in_cell,
+                b'&' => is_reference(&word[at + 1..]),
+                _ => false,
+            };
+            if needs_backslash {
+                out.push_str(&word[copied..at]);
+                out.push('\\');
+                copied = at;
             }
-            out.push(c);
         }
+        out.push_str(&word[copied..]);
     }
     out.push('"');
 }

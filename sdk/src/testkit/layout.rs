@@ -46,6 +46,19 @@ impl Layout {
         layout
     }
 
+    /// Text that is not HTML as the host shows it: in one `pre` of the body.
+    pub(super) fn plain(text: &str, url: &str, media_type: &str) -> Self {
+        let mut layout = Self::empty(url, media_type);
+        for (parent, name) in ["html", "body", "pre"].into_iter().enumerate() {
+            let name = layout.name(name.to_owned(), 0);
+            layout.push(kind::ELEMENT, parent as u32, [name, 0, 0]);
+        }
+        layout.push_text(kind::TEXT, layout.kinds.len() as u32 - 1, text);
+        let n_nodes = layout.kinds.len() as u32;
+        layout.ends.fill(n_nodes);
+        layout
+    }
+
     /// The page of this tree.
     pub(super) fn of(document: &Handle, quirks: bool, url: &str, media_type: &str) -> Self {
         let mut layout = Self {

@@ -158,7 +158,13 @@ impl Page {
                 let (document, quirks) = tree::parse(&self.text);
                 Layout::of(&document, quirks, &self.url, &media_type)
             }
-            _ => Layout::empty(&self.url, &media_type),
+            _ => {
+                let empty = Layout::empty(&self.url, &media_type);
+                match Document::new(empty.arrays()).is_binary() {
+                    true => empty,
+                    false => Layout::plain(&self.text, &self.url, &media_type),
+                }
+            }
         };
         layout.kept.clone_from(&self.kept);
         layout

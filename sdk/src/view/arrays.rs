@@ -61,10 +61,12 @@ pub mod kind {
 }
 
 impl<'a> Arrays<'a> {
+    #[inline]
     pub(super) fn is_kept(&self, node: u32) -> bool {
         node == 0 || self.kept.is_empty() || self.kept[node as usize / 8] & (1 << (node % 8)) != 0
     }
 
+    #[inline]
     pub(super) fn name(&self, entry: u32) -> &'a str {
         let entry = entry as usize;
         let start = match entry {
@@ -74,6 +76,7 @@ impl<'a> Arrays<'a> {
         &self.name_text[start..self.name_ends[entry] as usize]
     }
 
+    #[inline]
     pub(super) fn text_of(&self, start: u32, length: u32) -> &'a str {
         &self.text[start as usize..(start + length) as usize]
     }
@@ -88,6 +91,7 @@ impl<'a> Arrays<'a> {
     }
 
     /// The first kept node in `from..end`, not going into kept ones.
+    #[inline]
     pub(super) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
         if self.kept.is_empty() {
             return (from < end).then_some(from);

@@ -6,6 +6,7 @@ use std::fmt;
 use url::Url;
 
 use super::arrays::Arrays;
+use super::base::Base;
 use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
 
 /// Subtypes of `application` that are text.
@@ -26,7 +27,7 @@ pub struct Document<'a> {
     /// For each entry of the name table the well-known HTML element it names.
     pub(super) tags: Vec<Tag>,
     previous: OnceCell<Box<[u32]>>,
-    base: OnceCell<Option<Url>>,
+    base: OnceCell<Option<Base>>,
 }
 
 impl<'a> Document<'a> {
@@ -67,7 +68,8 @@ impl<'a> Document<'a> {
         self.arrays.media_type
     }
 
-    /// Whether the page is HTML. Other pages (JSON, plain text, images) have an empty tree.
+    /// Whether the page is HTML. Other text (JSON, plain text) stands in one `pre`; the rest
+    /// (images, PDF) has an empty tree.
     pub fn is_html(&self) -> bool {
         matches!(
             self.arrays.media_type,
@@ -152,16 +154,23 @@ impl<'a> Document<'a> {
 
     /// Makes an address absolute: trims ASCII white space and resolves against the page's base. `None` when the result is no address.
     pub fn resolve(&self, href: &str) -> Option<String> {
-        self.resolve_url(href).map(String::from)
+        let href = href.trim_ascii();
+        let quick = self.base().and_then(|base| base.join_plain(href));
+        quick.or_else(|| self.resolve_url(href).map(String::from))
     }
 
     /// [`resolve`](Self::resolve) as a parsed address.
     pub fn resolve_url(&self, href: &str) -> Option<Url> {
-        let href = href.trim_matches(|c: char| c.is_ascii_whitespace());
-        match self.base.get_or_init(|| Url::parse(self.arrays.base).ok()) {
-            Some(base) => base.join(href).ok(),
+        let href = href.trim_ascii();
+        match self.base() {
+            Some(base) => base.url.join(href).ok(),
             None => Url::parse(href).ok(),
         }
+    }
+
+    fn base(&self) -> Option<&Base> {
+        let parse = || Url::parse(self.arrays.base).ok().map(Base::of);
+        self.base.get_or_init(parse).as_ref()
     }
 
     pub(super) fn previous_sibling(&self, node: u32) -> Option<u32> {

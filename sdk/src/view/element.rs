@@ -32,16 +32,19 @@ impl<'a> Element<'a> {
         self.0
     }
 
+    #[inline]
     pub(super) fn name_entry(self) -> u32 {
         self.0.document.arrays.names[self.0.index as usize]
     }
 
     /// The element's name: lower case for HTML, as the standard spells it for SVG (`foreignObject`).
+    #[inline]
     pub fn name(self) -> &'a str {
         self.0.document.arrays.name(self.name_entry())
     }
 
     /// The element's name as a value to `match` on; [`Tag::Other`] for SVG, MathML and unknown elements.
+    #[inline]
     pub fn tag(self) -> Tag {
         self.0.document.tags[self.name_entry() as usize]
     }
@@ -59,9 +62,11 @@ impl<'a> Element<'a> {
     /// The value of an attribute; `None` when the element does not have it. Names are lower case in HTML; an attribute of SVG may carry
     /// a prefix (`xlink:href`).
     pub fn attr(self, name: &str) -> Option<&'a str> {
-        self.attrs()
-            .find(|&(own, _)| own == name)
-            .map(|(_, value)| value)
+        let attributes = self.attrs();
+        let arrays = &attributes.document.arrays;
+        let is_named = |&at: &u32| arrays.name(arrays.attribute_names[at as usize]) == name;
+        let at = (attributes.next..attributes.end).find(is_named)? as usize;
+        Some(arrays.text_of(arrays.attribute_starts[at], arrays.attribute_lengths[at]))
     }
 
     /// Whether the element has this attribute, whatever its value.
@@ -70,6 +75,7 @@ impl<'a> Element<'a> {
     }
 
     /// The element's attributes, name and value, in source order.
+    #[inline]
     pub fn attrs(self) -> Attributes<'a> {
         let arrays = &self.0.document.arrays;
         let start = arrays.starts[self.0.index as usize];

@@ -134,6 +134,7 @@ impl<'a> Walk<'a> {
         };
     }
 
+    #[inline]
     fn enter(&mut self, index: u32) -> Step<'a> {
         let node = Node::new(self.root.document, index);
         self.next = index + 1;
@@ -150,6 +151,7 @@ impl<'a> Walk<'a> {
 impl<'a> Iterator for Walk<'a> {
     type Item = Step<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Step<'a>> {
         let Some(open) = self.open else {
             return (self.next == self.root.index).then(|| self.enter(self.root.index));

@@ -4,6 +4,7 @@
 //! descendants, they stand in its place.
 
 pub mod arrays;
+mod base;
 mod document;
 mod element;
 mod iter;

@@ -38,14 +38,17 @@ impl<'a> Node<'a> {
         Self { document, index }
     }
 
+    #[inline]
     pub(super) fn raw_kind(self) -> u8 {
         self.document.arrays.kinds[self.index as usize]
     }
 
+    #[inline]
     pub(super) fn end(self) -> u32 {
         self.document.arrays.ends[self.index as usize]
     }
 
+    #[inline]
     fn raw_text(self) -> &'a str {
         let (arrays, index) = (&self.document.arrays, self.index as usize);
         arrays.text_of(arrays.starts[index], arrays.counts[index])
@@ -57,6 +60,7 @@ impl<'a> Node<'a> {
     }
 
     /// What the node is.
+    #[inline]
     pub fn kind(self) -> Kind<'a> {
         match self.raw_kind() {
             kind::ELEMENT => Kind::Element(Element::new(self)),
@@ -73,11 +77,13 @@ impl<'a> Node<'a> {
     }
 
     /// The node as an element, when it is one.
+    #[inline]
     pub fn as_element(self) -> Option<Element<'a>> {
         (self.raw_kind() == kind::ELEMENT).then(|| Element::new(self))
     }
 
     /// The text of a text node; `None` for every other node.
+    #[inline]
     pub fn as_text(self) -> Option<&'a str> {
         (self.raw_kind() == kind::TEXT).then(|| self.raw_text())
     }

@@ -221,3 +221,11 @@ fn many_siblings_are_matched_in_linear_time() {
     assert_eq!(count("p:last-child, p:first-child"), 2);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
+
+#[test]
+fn text_that_is_not_html_stands_in_a_pre_and_other_pages_are_empty() {
+    let json = testkit::page("{}\n").content_type("application/json");
+    assert_eq!(selected(&json, "html > body > pre"), "{}\n");
+    let image = testkit::page("").content_type("image/png");
+    assert_eq!(image.document().descendants().count(), 0);
+}

@@ -36,6 +36,7 @@ use crate::routing::Routing;
 use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
+use crate::webhooks::Webhooks;
 
 /// A server, its account's key, and its directory.
 pub(super) struct World {
@@ -214,6 +215,7 @@ fn crawls(
         }),
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
+        webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
         store,
         billing: billing.clone(),
         tariff: Tariff::default(),

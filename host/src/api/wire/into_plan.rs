@@ -296,13 +296,13 @@ pub(super) fn output_plan(
         extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
         metadata: is_on(request.metadata),
         links: is_on(request.return_page_links),
+        discover: false,
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),
         chunking: chunking_plan(request.chunking_alg, catalog)?,
         max_size: request
             .max_size
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-        discover: false,
     };
     Ok(match verb {
         Verb::Scrape => plan,

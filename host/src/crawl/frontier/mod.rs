@@ -4,6 +4,7 @@
 //! depth k−2 or less is unfinished. Only such a page could show that k is not the shortest distance, so every depth is exact
 //! while pages of two depths are in flight together.
 
+mod levels;
 mod scope;
 mod table;
 #[cfg(test)]
@@ -16,7 +17,8 @@ use url::Url;
 
 use crate::model::{Discovered, Skip, Stop, UrlRow};
 use crate::plan::crawl::CrawlPlan;
-use scope::{Scope, path_of};
+use levels::Levels;
+use scope::{Scope, is_under, normal};
 use table::{Standing, Table};
 
 /// The number of the seed.
@@ -80,45 +82,6 @@ pub struct Counts {
     pub done: u64,
     /// Those left out.
     pub skipped: u64,
-}
-
-/// Addresses that wait or are in flight, by depth.
-#[derive(Debug, Default)]
-struct Levels {
-    /// Waiting ones in the order of finding. One that was moved stands here still and is passed over.
-    queues: Vec<VecDeque<u32>>,
-    n_waiting: Vec<u64>,
-    n_in_flight: Vec<u64>,
-}
-
-impl Levels {
-    fn reach(&mut self, depth: u16) -> usize {
-        let depth = usize::from(depth);
-        if self.queues.len() <= depth {
-            self.queues.resize_with(depth + 1, VecDeque::new);
-            self.n_waiting.resize(depth + 1, 0);
-            self.n_in_flight.resize(depth + 1, 0);
-        }
-        depth
-    }
-
-    fn waiting(&self) -> u64 {
-        self.n_waiting.iter().sum()
-    }
-
-    fn in_flight(&self) -> u64 {
-        self.n_in_flight.iter().sum()
-    }
-
-    /// The least depth at which something waits, unless a page two or more levels above is still unfinished.
-    fn open_depth(&self) -> Option<Result<usize, ()>> {
-        let depth = self.n_waiting.iter().position(|n| *n > 0)?;
-        let above = &self.n_in_flight[..depth.saturating_sub(1)];
-        Some(match above.iter().all(|n| *n == 0) {
-            true => Ok(depth),
-            false => Err(()),
-        })
-    }
 }
 
 impl Frontier {
@@ -570,24 +533,4 @@ impl Frontier {
             }
         }
     }
-}
-
-/// An address as the table has it: without user, password and fragment.
-fn normal(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_fragment(None);
-    // These fail only for addresses without a host, which have neither.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.into()
-}
-
-/// Whether an address falls under a key of `budget`. Decisions: Budget, "a path prefix (without case)".
-fn is_under(url: &str, prefix: &str) -> bool {
-    if prefix == "*" {
-        return true;
-    }
-    let path = path_of(url);
-    path.len() >= prefix.len()
-        && path.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
 }

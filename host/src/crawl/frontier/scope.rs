@@ -44,7 +44,7 @@ fn parts(url: &str) -> Option<Parts<'_>> {
 }
 
 /// The path of an address with its query, and without host.
-pub(super) fn path_of(url: &str) -> &str {
+fn path_of(url: &str) -> &str {
     parts(url).map_or("/", |parts| parts.path)
 }
 
@@ -74,11 +74,11 @@ impl Scope {
         let Some(Parts { authority, path }) = parts(url) else {
             return Err(Skip::Scheme);
         };
-        if url.len() > URL_BYTES_MAX {
-            return Err(Skip::TooLong);
-        }
         if !self.has_host(authority) {
             return Err(Skip::Scope);
+        }
+        if url.len() > URL_BYTES_MAX {
+            return Err(Skip::TooLong);
         }
         let ScopePlan {
             blacklist,
@@ -167,4 +167,24 @@ fn name(host: &str) -> Option<&str> {
     let registered = registered(host)?;
     let suffix = psl::suffix_str(registered)?;
     registered.strip_suffix(suffix)?.strip_suffix('.')
+}
+
+/// An address as the table has it: without user, password and fragment.
+pub(super) fn normal(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    // These fail only for addresses without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
+/// Whether an address falls under a key of `budget`. Decisions: Budget, "a path prefix (without case)".
+pub(super) fn is_under(url: &str, prefix: &str) -> bool {
+    if prefix == "*" {
+        return true;
+    }
+    let path = path_of(url);
+    path.len() >= prefix.len()
+        && path.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
 }

@@ -21,6 +21,8 @@ const ROWS: [usize; 4] = [128, 32, 8, 1];
 const WAITING: i64 = 0;
 const DONE: i64 = 1;
 const SKIPPED: i64 = 16;
+/// Rows of each table that one step of forgetting removes: some milliseconds, in which the ledger waits.
+const EXPIRED_ROWS_MAX: u32 = 4_096;
 
 pub(super) async fn create(
     connection: &mut SqliteConnection,
@@ -309,37 +311,63 @@ pub(super) async fn last_page(
     row.as_ref().map(page).transpose()
 }
 
-/// Forgets crawls that ended before a time, and returns their ids.
-pub(super) async fn expire(
+/// How far one step of forgetting came.
+pub(super) enum Expiry {
+    /// A crawl is smaller by some rows.
+    Part,
+    /// The crawl with this id is gone.
+    Whole(String),
+    /// There is no crawl to forget.
+    Nothing,
+}
+
+/// Forgets some rows of the crawl that ended first, if it ended before a time.
+pub(super) async fn expire_part(
     connection: &mut SqliteConnection,
     before: Timestamp,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<Expiry, StoreError> {
     let failed = failed_to("forget old crawls");
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let old: Vec<(i64, String)> =
-        sqlx::query_as("SELECT number, id FROM crawls WHERE state = 'ended' AND ended < ?")
+    let old: Option<(i64, String)> =
+        sqlx::query_as("SELECT number, id FROM crawls WHERE ended < ? ORDER BY ended LIMIT 1")
             .bind(before.0)
-            .fetch_all(&mut *transaction)
+            .fetch_optional(&mut *transaction)
             .await
             .map_err(&failed)?;
-    for (number, _) in &old {
-        for sql in [
-            "DELETE FROM crawl_urls WHERE crawl = ?",
-            "DELETE FROM crawl_pages WHERE crawl = ?",
-            "DELETE FROM crawls WHERE number = ?",
-        ] {
-            sqlx::query(sql)
-                .bind(number)
-                .execute(&mut *transaction)
-                .await
-                .map_err(&failed)?;
-        }
+    let Some((number, id)) = old else {
+        return Ok(Expiry::Nothing);
+    };
+    let mut is_whole = true;
+    for sql in [
+        "DELETE FROM crawl_urls WHERE crawl = ?1 AND n IN
+         (SELECT n FROM crawl_urls WHERE crawl = ?1 ORDER BY n LIMIT ?2)",
+        "DELETE FROM crawl_pages WHERE crawl = ?1 AND seq IN
+         (SELECT seq FROM crawl_pages WHERE crawl = ?1 ORDER BY seq LIMIT ?2)",
+    ] {
+        let done = sqlx::query(sql)
+            .bind(number)
+            .bind(EXPIRED_ROWS_MAX)
+            .execute(&mut *transaction)
+            .await
+            .map_err(&failed)?;
+        is_whole &= done.rows_affected() < u64::from(EXPIRED_ROWS_MAX);
+    }
+    if is_whole {
+        sqlx::query("DELETE FROM crawls WHERE number = ?")
+            .bind(number)
+            .execute(&mut *transaction)
+            .await
+            .map_err(&failed)?;
     }
     transaction.commit().await.map_err(&failed)?;
-    Ok(old.into_iter().map(|(_, id)| id).collect())
+    Ok(if is_whole {
+        Expiry::Whole(id)
+    } else {
+        Expiry::Part
+    })
 }
 
 fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {

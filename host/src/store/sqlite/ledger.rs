@@ -1,5 +1,6 @@
 //! The ledger: groups in, statements and sums out.
 
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use sqlx::query::Query;
@@ -20,6 +21,8 @@ const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const DOING: &str = "write the ledger";
 /// Entries of the ledger that one search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
+/// Begin of the `hold` of a run's slice, which has many entries; any other has one reserve and one end.
+const SLICE: &str = "p:";
 
 /// Statements that insert so many rows at once, larger ones first. A few fixed sizes, so that each is prepared once.
 static INSERTS: LazyLock<[(usize, Arc<str>); 4]> =
@@ -140,6 +143,7 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
     .await
     .map_err(&failed)?;
     let mut open = Vec::new();
+    let mut slices = HashSet::new();
     let (mut missing, mut before) = (held, last + 1);
     while missing != 0 && before > 1 {
         let rows = sqlx::query(
@@ -155,7 +159,10 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
         .map_err(&failed)?;
         for row in &rows {
             let reserve = open_reserve(row)?;
-            let Some(reserve) = outstanding(readers, reserve, &open).await? else {
+            if reserve.hold.starts_with(SLICE) && !slices.insert(reserve.hold.clone()) {
+                continue;
+            }
+            let Some(reserve) = outstanding(readers, reserve).await? else {
                 continue;
             };
             missing -= reserve.held.0;
@@ -166,20 +173,17 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
     Ok(open)
 }
 
-/// What is left of a reserve. A slice of a run has several reserves and gives it away charge by charge: it counts once, with
-/// the sum of all its entries.
+/// What is left of a reserve. A slice of a run has several reserves and gives them away charge by charge: its first one found
+/// stands for all, with the sum of all its entries.
 async fn outstanding(
     readers: &SqlitePool,
     reserve: OpenReserve,
-    known: &[OpenReserve],
 ) -> Result<Option<OpenReserve>, StoreError> {
-    if !reserve.hold.starts_with("p:") {
+    if !reserve.hold.starts_with(SLICE) {
         return Ok(Some(reserve));
     }
-    if known.iter().any(|other| other.hold == reserve.hold) {
-        return Ok(None);
-    }
-    let (held,): (i64,) = sqlx::query_as(
+    // The bounds are those of the index on slices.
+    let held: i64 = sqlx::query_scalar(
         "SELECT COALESCE(SUM(held), 0) FROM entries WHERE hold = ? AND hold >= 'p:' AND hold < 'p;'",
     )
     .bind(reserve.hold.as_str())
@@ -188,6 +192,18 @@ async fn outstanding(
     .map_err(failed_to("look for open reserves"))?;
     let held = Nanodollars(held);
     Ok((held > Nanodollars::ZERO).then_some(OpenReserve { held, ..reserve }))
+}
+
+/// The posts of a run's pages have ids that begin with its name, so this reads no others.
+pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodollars, StoreError> {
+    let spent: i64 = sqlx::query_scalar(
+        "SELECT COALESCE(-SUM(amount), 0) FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    Ok(Nanodollars(spent))
 }
 
 pub(super) async fn statement(

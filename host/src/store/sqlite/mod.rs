@@ -4,6 +4,7 @@ mod accounts;
 mod answers;
 mod crawls;
 mod ledger;
+mod outbox;
 mod schema;
 
 use std::time::Duration;
@@ -16,13 +17,17 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions, Connection, Row};
 use tokio::sync::{Mutex, MutexGuard};
 
+use crawls::Expiry;
+
 use super::{
     AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
-    KeptAnswer, KeyRecord, OpenReserve, PageRow, Posted, Progress, StatementPage, Store,
+    KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, StatementPage, Store,
     StoreError, StoreFuture, Window, Written,
 };
 use crate::clock::Timestamp;
-use crate::model::{Stop, UrlRow};
+use crate::model::{Nanodollars, Stop, UrlRow};
+use crate::secret::Secret;
+use crate::store::outbox::new_webhook_secret;
 
 /// Connections that read. Statements are rare; two keep one long statement from holding up the next.
 const READERS_MAX: u32 = 2;
@@ -154,6 +159,10 @@ impl Store for SqliteStore {
         Box::pin(ledger::open_reserves(&self.readers))
     }
 
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
+        Box::pin(ledger::run_spent(&self.readers, run))
+    }
+
     fn statement<'a>(
         &'a self,
         account: &'a AccountId,
@@ -277,8 +286,70 @@ impl Store for SqliteStore {
 
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
         Box::pin(async move {
+            let mut ids = Vec::new();
+            loop {
+                // Taken for each step again, so that the ledger's groups go in between.
+                let mut writer = self.writer().await?;
+                match crawls::expire_part(writer.connection(), before).await? {
+                    Expiry::Part => {}
+                    Expiry::Whole(id) => ids.push(id),
+                    Expiry::Nothing => return Ok(ids),
+                }
+            }
+        })
+    }
+
+    fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
             let mut writer = self.writer().await?;
-            crawls::expire(writer.connection(), before).await
+            outbox::push(writer.connection(), rows).await
+        })
+    }
+
+    fn outbox_due<'a>(
+        &'a self,
+        now: Timestamp,
+        busy: &'a [String],
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<OutboxRow>> {
+        Box::pin(outbox::due(&self.readers, now, busy, count_max))
+    }
+
+    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>> {
+        Box::pin(outbox::next(&self.readers, busy))
+    }
+
+    fn outbox_count(&self) -> StoreFuture<'_, u64> {
+        Box::pin(outbox::count(&self.readers))
+    }
+
+    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            outbox::done(writer.connection(), ids).await
+        })
+    }
+
+    fn outbox_postpone<'a>(
+        &'a self,
+        destination: &'a str,
+        tried: &'a [String],
+        until: Timestamp,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            outbox::postpone(writer.connection(), destination, tried, until, expired).await
+        })
+    }
+
+    fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+        Box::pin(async move {
+            if let Some(kept) = outbox::secret(&self.readers, account).await? {
+                return Ok(kept);
+            }
+            let mut writer = self.writer().await?;
+            outbox::keep_secret(writer.connection(), account, &new_webhook_secret()).await
         })
     }
 

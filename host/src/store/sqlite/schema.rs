@@ -10,7 +10,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -104,6 +104,7 @@ CREATE TABLE crawls (
 ) STRICT;
 
 CREATE INDEX crawls_of_account ON crawls (account, created);
+CREATE INDEX crawls_by_end ON crawls (ended);
 CREATE INDEX crawls_unfinished ON crawls (state) WHERE state <> 'ended';
 
 CREATE TABLE crawl_urls (
@@ -124,6 +125,29 @@ CREATE TABLE crawl_pages (
     place     INTEGER NOT NULL,
     length    INTEGER NOT NULL,
     PRIMARY KEY (crawl, seq)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Events that wait for their delivery, and what they are signed with.
+const VERSION_3: &str = "
+CREATE TABLE outbox (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    account     TEXT NOT NULL REFERENCES accounts (id),
+    destination TEXT NOT NULL,
+    event       TEXT NOT NULL,
+    body        TEXT NOT NULL,
+    created     INTEGER NOT NULL,
+    due         INTEGER NOT NULL,
+    n_attempts  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX outbox_by_time ON outbox (due, seq, destination);
+CREATE INDEX outbox_by_destination ON outbox (destination, due, seq);
+
+CREATE TABLE webhook_secrets (
+    account TEXT PRIMARY KEY REFERENCES accounts (id),
+    secret  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 ";
 
@@ -201,8 +225,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::store::DataDir;
     use crate::store::sqlite::SqliteStore;
+    use crate::store::{DataDir, Store};
 
     async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
@@ -226,8 +250,25 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 2: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 3: use the newer program that wrote it"
         );
+    }
+
+    #[tokio::test]
+    async fn a_database_of_the_first_version_goes_on() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        execute(directory.path(), VERSION_1).await.expect("tables");
+        let rows = "PRAGMA user_version = 1; PRAGMA application_id = 0x7472776c;
+            INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+        execute(directory.path(), rows).await.expect("an account");
+        for _ in 0..2 {
+            let store = open(directory.path()).await.expect("brought up to date");
+            let accounts = store.accounts().await.expect("accounts");
+            assert_eq!(accounts[0].balance.0, 5);
+            assert_eq!(store.unfinished_crawls().await.expect("none"), []);
+            store.close().await;
+        }
     }
 
     #[tokio::test]

@@ -153,7 +153,11 @@ impl<'a> Writer<'a> {
 
     fn open_mark(&mut self, wanted: Wanted<'a>, next: char) {
         let at = self.lines.out.len();
-        let mark = wanted.mark;
+        // A heading is bold by itself, also when what makes it bold began around it.
+        let mark = match wanted.mark {
+            Mark::Strong if matches!(self.mode, Mode::Heading(_)) => Mark::Nothing,
+            mark => mark,
+        };
         let mut as_tag = false;
         match mark {
             Mark::Nothing => {}

@@ -167,7 +167,10 @@ impl<'a> Writer<'a> {
         if escape::needs_backslash(place, text, at) {
             self.lines.out.push('\\');
         }
-        if text[at..].starts_with("://") && self.lines.out.ends_with(|c: char| c.is_alphabetic()) {
+        if text.as_bytes()[at] == b':'
+            && text[at..].starts_with("://")
+            && self.lines.out.ends_with(|c: char| c.is_alphabetic())
+        {
             self.in_address = true;
         }
     }

@@ -1,0 +1,62 @@
+//! What the attributes of `meta` and `link` say.
+
+/// Whether a list of words separated by white space has this one, in any case.
+pub(super) fn has_token(list: &str, wanted: &str) -> bool {
+    list.split_ascii_whitespace()
+        .any(|token| token.eq_ignore_ascii_case(wanted))
+}
+
+/// Whether a `link` with this `rel` names a page.
+pub(super) fn leads_to_a_page(rel: &str) -> bool {
+    const PAGES: [&str; 4] = ["next", "prev", "alternate", "canonical"];
+    // An alternate style sheet is no page.
+    PAGES.iter().any(|page| has_token(rel, page)) && !has_token(rel, "stylesheet")
+}
+
+/// Whether the content of `meta name=robots` says not to follow the page's links.
+pub(super) fn forbids_following(content: &str) -> bool {
+    let is_no = |word: &str| {
+        let word = word.trim_ascii();
+        word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none")
+    };
+    content.split(',').any(is_no)
+}
+
+/// Where the content of `meta http-equiv=refresh` leads; `None` when only the page itself is loaded again.
+/// Source: WHATWG HTML, "Shared declarative refresh steps".
+pub(super) fn refresh(content: &str) -> Option<&str> {
+    let content = content.trim_ascii_start();
+    let time = content.trim_start_matches(|c: char| c.is_ascii_digit());
+    if time.len() == content.len() && !content.starts_with('.') {
+        return None;
+    }
+    let rest = time.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_separated =
+        rest.starts_with(|c: char| matches!(c, ';' | ',') || c.is_ascii_whitespace());
+    if !is_separated {
+        return None;
+    }
+    let rest = rest.trim_ascii_start();
+    let rest = rest.strip_prefix([';', ',']).unwrap_or(rest);
+    let rest = rest.trim_ascii_start();
+    let address = after_url_equals(rest).unwrap_or(rest);
+    let address = match address.chars().next() {
+        Some(quote @ ('"' | '\'')) => {
+            let inner = &address[1..];
+            &inner[..inner.find(quote).unwrap_or(inner.len())]
+        }
+        _ => address,
+    };
+    (!address.is_empty()).then_some(address)
+}
+
+/// What follows `url =`, in any case.
+fn after_url_equals(rest: &str) -> Option<&str> {
+    const URL: usize = "url".len();
+    let word = rest.get(..URL)?;
+    if !word.eq_ignore_ascii_case("url") {
+        return None;
+    }
+    let value = rest[URL..].trim_ascii_start().strip_prefix('=')?;
+    Some(value.trim_ascii_start())
+}
