@@ -100,6 +100,16 @@ fn cache_folder() -> PathBuf {
         .join("trawl")
 }
 
+/// Where commands keep what they need to go on after they were interrupted. Never below [`cache_folder`]: what compiles plugins
+/// removes there what it does not know.
+fn state_folder() -> PathBuf {
+    environment("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| environment("HOME").map(|home| Path::new(&home).join(".local/state")))
+        .unwrap_or_else(|| std::env::temp_dir().join("state"))
+        .join("trawl")
+}
+
 /// What `RUST_LOG` asks for.
 fn log_filter() -> Option<String> {
     environment("RUST_LOG")
@@ -123,5 +133,15 @@ fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_to_go_on_is_not_among_compiled_plugins() {
+        assert!(!state_folder().starts_with(cache_folder()));
     }
 }

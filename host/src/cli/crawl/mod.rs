@@ -118,7 +118,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     // Its pages are not asked for again.
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
-    let state = State::of(&super::cache_folder().join("crawls"), &args.url, target)?;
+    let state = State::of(&super::state_folder().join("crawls"), &args.url, target)?;
     let was_begun = state.prepare(args.resume, &super::cache_folder())?;
     let places = Places {
         data: state.data(),

@@ -74,7 +74,8 @@ impl State {
             .with_context(|| format!("cannot make `{}`", compiled.display()))?;
         // Made by its room, so that it is private.
         drop(DataDir::create(&self.data())?);
-        std::os::unix::fs::symlink(compiled, self.data().join("compiled"))
+        std::path::absolute(compiled)
+            .and_then(|compiled| std::os::unix::fs::symlink(compiled, self.data().join("compiled")))
             .context("the compiled plugins cannot be shared")?;
         Ok(was_begun)
     }
