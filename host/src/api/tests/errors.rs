@@ -11,8 +11,7 @@ use crate::api::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
 const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
-const ABSENT: [&str; 7] = [
-    "/v1/crawl",
+const ABSENT: [&str; 6] = [
     "/pipeline/label",
     "/unlimited/scrape",
     "/v1/unlimited/scrape",
@@ -124,10 +123,7 @@ async fn endpoints_without_anything_behind_them_say_so() {
         check(&answer, 501, "not available");
         assert_eq!(answer.header("ratelimit-limit"), "10000");
     }
-    for path in [
-        "/data/pages",
-        "/fetch/a.com/x/y",
-    ] {
+    for path in ["/data/pages", "/fetch/a.com/x/y"] {
         check(&world.get(path).await, 501, "not available");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
