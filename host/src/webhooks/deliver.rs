@@ -1,5 +1,6 @@
 //! Delivery: due events, destination by destination, until they are received or too old.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method};
+use tokio::task::{self, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -47,25 +49,29 @@ impl Webhooks {
             Ok(count) => self.waiting.store(count, Relaxed),
             Err(error) => tracing::error!(error = %error, "webhook events cannot be counted"),
         }
-        let delivering = self.deliver(&egress);
+        let delivering = Arc::clone(&self).deliver(egress);
         stop.run_until_cancelled(delivering).await;
     }
 
-    async fn deliver(&self, egress: &Egress) {
-        let mut busy: Vec<String> = Vec::new();
-        let mut rounds = FuturesUnordered::new();
+    async fn deliver(self: Arc<Self>, egress: Arc<Egress>) {
+        // Rounds are tasks of their own: one that waits for the store must not be left alone while the store is asked here.
+        let mut rounds = JoinSet::new();
+        let mut busy: HashMap<task::Id, String> = HashMap::new();
         loop {
             let mut idle = SLEEP_MAX;
             while busy.len() < DESTINATIONS_MAX {
-                let due = self.store.outbox_due(self.clock.now(), &busy, ROUND_EVENTS);
+                let names: Vec<String> = busy.values().cloned().collect();
+                let due = self.store.outbox_due(self.clock.now(), &names, ROUND_EVENTS);
                 match due.await {
                     Ok(rows) if rows.is_empty() => {
-                        idle = self.until_next(&busy).await;
+                        idle = self.until_next(&names).await;
                         break;
                     }
                     Ok(rows) => {
-                        busy.push(rows[0].destination.clone());
-                        rounds.push(self.round(egress, rows));
+                        let destination = rows[0].destination.clone();
+                        let (hooks, egress) = (Arc::clone(&self), Arc::clone(&egress));
+                        let round = rounds.spawn(async move { hooks.round(&egress, rows).await });
+                        busy.insert(round.id(), destination);
                     }
                     Err(error) => {
                         tracing::error!(error = %error, "webhook events cannot be read");
@@ -75,8 +81,15 @@ impl Webhooks {
                 }
             }
             tokio::select! {
-                Some(destination) = rounds.next(), if !rounds.is_empty() => {
-                    busy.retain(|known| *known != destination);
+                Some(ended) = rounds.join_next_with_id() => {
+                    let id = match ended {
+                        Ok((id, ())) => id,
+                        Err(error) => {
+                            tracing::error!(error = %error, "a round of webhook events ended badly");
+                            error.id()
+                        }
+                    };
+                    busy.remove(&id);
                 }
                 () = self.wake.notified() => {}
                 () = sleep(idle) => {}
@@ -96,8 +109,8 @@ impl Webhooks {
         }
     }
 
-    /// Sends events of one destination until one fails. Returns the destination.
-    async fn round(&self, egress: &Egress, rows: Vec<OutboxRow>) -> String {
+    /// Sends events of one destination until one fails.
+    async fn round(&self, egress: &Egress, rows: Vec<OutboxRow>) {
         let destination = rows[0].destination.clone();
         let (mut received, mut failed) = (Vec::new(), Vec::new());
         let mut attempts = 0;
@@ -129,7 +142,6 @@ impl Webhooks {
             tracing::error!(error = %error, "what became of webhook events cannot be written");
             sleep(STORE_PAUSE).await;
         }
-        destination
     }
 
     async fn note(
