@@ -5,6 +5,7 @@
 )]
 
 mod cache;
+mod crawl;
 mod crawl_kill;
 mod egress;
 mod fetch;

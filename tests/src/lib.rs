@@ -12,6 +12,8 @@ pub mod name_server;
 pub mod process;
 #[path = "../support/site.rs"]
 pub mod site;
+#[path = "../support/trap.rs"]
+pub mod trap;
 #[path = "../support/world.rs"]
 pub mod world;
 
@@ -20,4 +22,5 @@ pub use caller::{Answer, Caller};
 pub use name_server::FakeNameServer;
 pub use process::ServerProcess;
 pub use site::FakeSite;
+pub use trap::TrapSite;
 pub use world::World;

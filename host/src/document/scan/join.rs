@@ -30,7 +30,8 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    pub(super) fn new(base: Url) -> Self {
+    pub(super) fn new(mut base: Url) -> Self {
+        forget_user(&mut base);
         let is_web = matches!(base.scheme(), "http" | "https");
         let mut joiner = Self {
             origin_end: 0,
@@ -81,7 +82,8 @@ impl Joiner {
     /// The same by the `url` crate. Whether the link leads to a page of the web.
     pub(super) fn join_slowly(&self, href: &str, out: &mut String) -> bool {
         match self.base.join(href) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
+                forget_user(&mut url);
                 out.push_str(&url[..Position::AfterQuery]);
                 true
             }
@@ -152,6 +154,13 @@ impl Joiner {
         out.push_str(href);
         host_and_path(rest, out)
     }
+}
+
+/// A page hands out no names and passwords for others.
+fn forget_user(url: &mut Url) {
+    // These fail only for addresses without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
 }
 
 /// How an address begins.

@@ -6,11 +6,13 @@ pub(super) fn has_token(list: &str, wanted: &str) -> bool {
         .any(|token| token.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether a `link` with this `rel` names a page.
-pub(super) fn leads_to_a_page(rel: &str) -> bool {
-    const PAGES: [&str; 4] = ["next", "prev", "alternate", "canonical"];
-    // An alternate style sheet is no page.
-    PAGES.iter().any(|page| has_token(rel, page)) && !has_token(rel, "stylesheet")
+/// Whether a `link` with this `rel` and `type` names a page. Alternates may be feeds and style sheets, too.
+pub(super) fn leads_to_a_page(rel: &str, media_type: Option<&str>) -> bool {
+    let is_html = media_type.is_none_or(|name| name.trim_ascii().eq_ignore_ascii_case("text/html"));
+    ["next", "prev", "canonical"]
+        .iter()
+        .any(|page| has_token(rel, page))
+        || is_html && has_token(rel, "alternate") && !has_token(rel, "stylesheet")
 }
 
 /// Whether the content of `meta name=robots` says not to follow the page's links.

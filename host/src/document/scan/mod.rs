@@ -23,10 +23,13 @@ use crate::model::Discovered;
 /// Links taken from one page. Site maps for people have some thousands; the longest lists on the web some ten thousand.
 pub const LINKS_MAX: usize = 20_000;
 
+/// Our own name where sites speak to robots.
+const TOKEN: &str = "trawl";
+
 /// Finds where a page leads: `a` and `area`, frames, `link` to the next, previous, alternate and canonical page, and a refresh
 /// by `meta`. `text` is the decoded source, `url` the page's address after redirects.
 ///
-/// A link that is nothing but a fragment leads to no other page and is left out, as is what is not `http` or `https`. A link
+/// A link that is nothing but a fragment leads to no other page and is left out, as is what is not `http` or `https`; names and passwords in links are dropped. A link
 /// says `nofollow` when each of its places on the page does, or the page as a whole.
 ///
 /// The time is linear in the length of `text`, whatever it holds.
@@ -158,8 +161,8 @@ impl<'a> Scan<'a> {
                 self.take(href, nofollow);
             }
             Element::Link => {
-                let [href, rel] = self.attributes(name_end, ["href", "rel"])?;
-                if rel.is_some_and(|rel| meta::leads_to_a_page(&rel)) {
+                let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
+                if rel.is_some_and(|rel| meta::leads_to_a_page(&rel, media_type.as_deref())) {
                     self.take(href, false);
                 }
             }
@@ -224,7 +227,7 @@ impl<'a> Scan<'a> {
                 .as_ref()
                 .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
         };
-        if is(&name, "robots") && meta::forbids_following(&content) {
+        if (is(&name, "robots") || is(&name, TOKEN)) && meta::forbids_following(&content) {
             self.links.nofollow_all();
         }
         if is(&event, "refresh")

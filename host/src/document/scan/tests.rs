@@ -52,12 +52,15 @@ fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
                 let href = match document.name(here) {
                     "a" | "area" => of("href"),
                     "iframe" | "frame" => of("src"),
-                    "link" if rel.contains(&"stylesheet") => None,
-                    "link" => of("href").filter(|_| {
-                        ["next", "prev", "alternate", "canonical"]
+                    "link" => {
+                        let is_html = of("type").is_none_or(|name| name == "text/html");
+                        let is_page = ["next", "prev", "canonical"]
                             .iter()
-                            .any(|page| rel.contains(page))
-                    }),
+                            .any(|page| rel.contains(page));
+                        let is_alternate =
+                            is_html && rel.contains(&"alternate") && !rel.contains(&"stylesheet");
+                        of("href").filter(|_| is_page || is_alternate)
+                    }
                     "meta" if of("http-equiv") == Some("refresh") => meta::refresh(content),
                     "meta" if of("name") == Some("robots") => {
                         page_nofollow |= meta::forbids_following(content);
@@ -96,6 +99,8 @@ fn resolved(base: &Url, href: &str) -> Option<String> {
     }
     let mut url = base.join(href).ok()?;
     url.set_fragment(None);
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     matches!(url.scheme(), "http" | "https").then(|| url.into())
 }
 
@@ -116,7 +121,7 @@ fn links_are_absolute_in_page_order_each_once() {
 fn frames_and_the_head_lead_to_pages_too() {
     check(
         "<link rel=Canonical href=1><link rel='x next' href=2><link rel=prev href=3><link rel=alternate href=4>\
-         <link rel='alternate stylesheet' href=no><link rel=icon href=no><meta http-equiv=Refresh content='0; URL=\"5\"'>\
+         <link rel='alternate stylesheet' href=no><link rel=alternate type=application/rss+xml href=no><link rel=icon href=no><meta http-equiv=Refresh content='0; URL=\"5\"'>\
          <frame src=6><iframe src=7><a href=no></iframe>",
         &[1, 2, 3, 4, 5, 6, 7]
             .map(|n| format!("https://site.example/a/{n}"))

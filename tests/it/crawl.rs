@@ -1,0 +1,232 @@
+//! Crawls of a site that crawlers get lost in: each ends for a named reason, and each address is a page or has a reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use trawl_tests::trap::MANY_LINKS;
+use trawl_tests::{Caller, TestApp, TrapSite};
+
+/// A server and the traps.
+struct Field {
+    app: TestApp,
+    site: TrapSite,
+}
+
+/// A crawl to its end.
+struct Crawled {
+    entries: Vec<Value>,
+    status: Value,
+    /// Addresses that were left out, by their path and query, each with its reason.
+    skipped: BTreeMap<String, String>,
+}
+
+impl Field {
+    async fn new() -> Self {
+        Self {
+            app: TestApp::start().await,
+            site: TrapSite::start().await,
+        }
+    }
+
+    /// Crawls from a path with these parameters besides, and checks what holds for every crawl: it ended, no page came twice,
+    /// its sums are those of its pages, and the books are in order.
+    async fn crawl(&self, path: &str, more: Value) -> Crawled {
+        let mut request = json!({
+            "url": self.site.url(path), "request": "http", "return_format": "empty", "cache": false,
+        });
+        let fields = request.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        let answer = self.app.post("/crawl", &[], &request).await;
+        assert_eq!(answer.status, 200);
+        let entries: Vec<Value> = serde_json::from_slice(&answer.body).unwrap();
+        let id = answer.header("x-crawl-id").to_owned();
+        let status = self.app.get(&format!("/crawl/{id}")).await.json();
+        assert_eq!(status["state"], "ended", "{status}");
+        assert_eq!(status["pages"], entries.len(), "{status}");
+        let addresses: BTreeSet<&str> = entries.iter().map(url).collect();
+        let is_page = |entry: &&Value| entry["error"].is_null();
+        let n_pages = entries.iter().filter(is_page).count();
+        assert_eq!(addresses.len(), entries.len(), "{addresses:?}");
+        assert_eq!(status["failed"], entries.len() - n_pages, "{status}");
+        let total: i64 = entries.iter().map(Caller::total).sum();
+        let told = status["costs"]["total_cost"].as_f64().unwrap();
+        assert_eq!(total, (told * 1e9).round() as i64, "{status}");
+        self.app.assert_settled().await;
+        let skipped = format!("/crawl/{id}/skipped?limit=100000");
+        let skipped = self.app.get(&skipped).await.json();
+        let skipped = skipped.as_array().unwrap().iter().map(|left_out| {
+            let reason = left_out["reason"].as_str().unwrap();
+            (self.path(url(left_out)), reason.to_owned())
+        });
+        Crawled {
+            skipped: skipped.collect(),
+            entries,
+            status,
+        }
+    }
+
+    /// What follows the site's own origin; whole for other sites.
+    fn path(&self, url: &str) -> String {
+        url.replace(&self.site.url(""), "")
+    }
+
+    /// The pages of a crawl by their paths.
+    fn paths(&self, crawled: &Crawled) -> BTreeSet<String> {
+        let paths = crawled.entries.iter().map(|entry| self.path(url(entry)));
+        paths.collect()
+    }
+}
+
+fn url(entry: &Value) -> &str {
+    entry["url"].as_str().unwrap()
+}
+
+impl Crawled {
+    #[track_caller]
+    fn assert_stopped(&self, reason: &str, n_pages: usize) {
+        assert_eq!(self.status["stop_reason"], reason, "{}", self.status);
+        assert_eq!(self.entries.len(), n_pages, "{}", self.status);
+    }
+
+    fn count_skipped(&self, reason: &str) -> usize {
+        self.skipped.values().filter(|why| *why == reason).count()
+    }
+
+    fn skipped_for(&self, path: &str) -> Option<&str> {
+        self.skipped.get(path).map(String::as_str)
+    }
+}
+
+fn set<const N: usize>(paths: [&str; N]) -> BTreeSet<String> {
+    paths.map(str::to_owned).into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endless_calendar_ends_at_a_cap_that_is_named() {
+    let field = Field::new().await;
+    let limited = field.crawl("/calendar/0", json!({"limit": 12})).await;
+    limited.assert_stopped("limit", 12);
+    assert_eq!(limited.skipped_for("/calendar/12"), Some("limit"));
+    let shallow = field.crawl("/calendar/0", json!({"depth": 4})).await;
+    shallow.assert_stopped("depth", 5);
+    assert_eq!(shallow.skipped_for("/calendar/5"), Some("depth"));
+    let budget = json!({"budget": {"*": 3}});
+    let counted = field.crawl("/calendar/0", budget).await;
+    counted.assert_stopped("budget", 3);
+    assert_eq!(field.site.visits("/calendar/12"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_in_addresses_and_soft_errors_are_counted_like_pages() {
+    let field = Field::new().await;
+    let sessions = field.crawl("/session", json!({"limit": 40})).await;
+    sessions.assert_stopped("limit", 40);
+    let soft = json!({"budget": {"/SOFT": 7}, "depth": 100});
+    field.crawl("/soft", soft).await.assert_stopped("budget", 7);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redirects_that_loop_or_never_end_are_failures_and_their_ends_are_one_page() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/redirects", json!({})).await;
+    assert_eq!(crawled.status["stop_reason"], "completed");
+    let of = |status: u64| {
+        let entries = crawled.entries.iter();
+        entries.filter(|entry| entry["status"] == status).count()
+    };
+    // The page with the links and the end of the chains, whichever way it was reached first.
+    assert_eq!(of(200), 2, "{:?}", field.paths(&crawled));
+    assert!(field.paths(&crawled).contains("/chain/0"));
+    assert_eq!(
+        of(310),
+        crawled.entries.len() - 2,
+        "{:?}",
+        field.paths(&crawled)
+    );
+    assert!(of(310) >= 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_in_any_form_is_one_page() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/forms/", json!({})).await;
+    crawled.assert_stopped("completed", 2);
+    assert_eq!(field.paths(&crawled), set(["/forms/", "/forms/one"]));
+    assert_eq!(field.site.visits("/forms/one"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_the_same_for_every_format_and_through_broken_markup() {
+    let field = Field::new().await;
+    let expected = set([
+        "/ways",
+        "/based/one",
+        "/based/two",
+        "/refreshed",
+        "/canonical",
+        "/broken/1",
+        "/broken/2",
+        "/framed",
+    ]);
+    for format in ["empty", "markdown", "raw"] {
+        let crawled = field.crawl("/ways", json!({"return_format": format})).await;
+        assert_eq!(field.paths(&crawled), expected, "{format}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nofollow_is_a_reason_as_long_as_robots_rules_are_obeyed() {
+    let field = Field::new().await;
+    let polite = field.crawl("/nofollow", json!({})).await;
+    let pages = set(["/nofollow", "/leaf/shown", "/nofollow/page"]);
+    assert_eq!(field.paths(&polite), pages);
+    for path in ["/leaf/hidden", "/leaf/deep"] {
+        assert_eq!(polite.skipped_for(path), Some("nofollow"), "{path}");
+    }
+    let rude = field.crawl("/nofollow", json!({"respect_robots": false}));
+    assert_eq!(rude.await.entries.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_ten_thousand_links_is_a_page_or_has_a_reason() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/many", json!({"limit": 100})).await;
+    crawled.assert_stopped("limit", 100);
+    assert_eq!(crawled.count_skipped("limit"), MANY_LINKS + 1 - 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_never_answers_is_a_failure_and_stops_no_other() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/stuck", json!({"request_timeout": 5})).await;
+    crawled.assert_stopped("completed", 22);
+    let silent = crawled.entries.last().unwrap();
+    assert_eq!(field.path(url(silent)), "/never");
+    assert_eq!(silent["status"], 524, "{silent}");
+    assert_eq!(Caller::total(silent), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_site_is_asked_again_when_it_says_so() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/busy", json!({})).await;
+    crawled.assert_stopped("completed", 3);
+    for entry in &crawled.entries {
+        assert_eq!(entry["status"], 200, "{entry}");
+    }
+    for path in ["/busy/seconds", "/busy/date"] {
+        assert_eq!(field.site.visits(path), 2, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sitemaps_in_every_form_are_read_once_each() {
+    let field = Field::new().await;
+    let crawled = field.crawl("/many", json!({"sitemap_only": true, "sitemap": true}));
+    let found = field.paths(&crawled.await);
+    for path in ["/leaf/plain", "/leaf/packed", "/leaf/listed"] {
+        assert!(found.contains(path), "{path} is not in {found:?}");
+    }
+    assert!(found.len() <= 4, "{found:?}");
+    assert_eq!(field.site.visits("/maps/index.xml"), 1);
+}
