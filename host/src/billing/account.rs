@@ -99,8 +99,10 @@ impl Wallet {
 
     /// Takes back what runs have set aside for no page, those of `but` excepted; whether anything came back.
     pub(super) fn reclaim(&self, but: Option<&Slice>) -> bool {
-        let slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
-        let slices: Vec<Arc<Slice>> = slices.iter().filter_map(Weak::upgrade).collect();
+        let slices: Vec<Arc<Slice>> = {
+            let slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
+            slices.iter().filter_map(Weak::upgrade).collect()
+        };
         // Each is asked, also after the first has given.
         slices
             .iter()

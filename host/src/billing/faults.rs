@@ -401,6 +401,8 @@ async fn a_purse_that_is_closed_while_its_post_fails_leaves_nothing_set_aside() 
     assert!(hold.post(&charge()).await.is_err());
     drop(purse);
     world.store.set(WORKS);
+    // The charge is free again once it is known that the ledger does not have it, and only then given back.
+    world.billing.flush().await.expect("the store works");
     world.settles_at(10_000).await;
     let open = world.store.open_reserves().await;
     assert_eq!(open.expect("a search"), []);

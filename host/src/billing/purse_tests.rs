@@ -309,7 +309,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (0..3_usize, 0..4_000_i64, any::<u8>()).prop_map(|(run, ceiling, page)| Step::Hold(run, ceiling, page)),
+        6 => (0..3_usize, 0..4_000_i64, 0..6_u8).prop_map(|(run, ceiling, page)| Step::Hold(run, ceiling, page)),
         1 => (0..4_000_i64).prop_map(Step::Plain),
         4 => (any::<usize>(), 0..4_500_i64).prop_map(|(hold, charge)| Step::Post(hold, charge)),
         1 => any::<usize>().prop_map(Step::Void),
