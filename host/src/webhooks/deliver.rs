@@ -61,7 +61,9 @@ impl Webhooks {
             let mut idle = SLEEP_MAX;
             while busy.len() < DESTINATIONS_MAX {
                 let names: Vec<String> = busy.values().cloned().collect();
-                let due = self.store.outbox_due(self.clock.now(), &names, ROUND_EVENTS);
+                let due = self
+                    .store
+                    .outbox_due(self.clock.now(), &names, ROUND_EVENTS);
                 match due.await {
                     Ok(rows) if rows.is_empty() => {
                         idle = self.until_next(&names).await;
