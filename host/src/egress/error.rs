@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::io;
 
+use crate::model::failure::status;
+
 /// Why the door stayed shut, or what happened behind it.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
@@ -68,6 +70,37 @@ pub enum Trouble {
 }
 
 impl EgressError {
+    /// The synthetic status of a page that this kept from being loaded.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::NotResolved(_) | Self::ResolveTimedOut(_) => status::NAME_NOT_RESOLVED,
+            Self::Scheme(_)
+            | Self::NoHost
+            | Self::NotPublic(_)
+            | Self::OwnListener(_)
+            | Self::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
+            Self::SetUp(_) => status::UNKNOWN,
+            Self::Broken { trouble, .. } => match trouble {
+                Trouble::Refused => status::CONNECTION_REFUSED,
+                Trouble::Closed => status::ABORTED,
+                Trouble::Reset => status::RESET,
+                Trouble::TimedOut => status::TIMED_OUT,
+                Trouble::Unreachable | Trouble::Tls | Trouble::Proxy => {
+                    status::UNREACHABLE_OR_REFUSED
+                }
+            },
+        }
+    }
+
+    /// A connection that could not be opened for a tunnel.
+    pub(super) fn from_dial(cause: Box<dyn StdError + Send + Sync>, through_proxy: bool) -> Self {
+        let trouble = match through_proxy {
+            true => Trouble::Proxy,
+            false => trouble_among(&*cause).unwrap_or(Trouble::Unreachable),
+        };
+        Self::Broken { trouble, cause }
+    }
+
     /// Reads an error of the HTTP client, whose causes tell more than its own text.
     pub(super) fn from_client(error: reqwest::Error, through_proxy: bool) -> Self {
         let trouble = match trouble_of(&error) {
@@ -88,22 +121,27 @@ impl EgressError {
 }
 
 fn trouble_of(error: &reqwest::Error) -> Trouble {
-    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    trouble_among(error).unwrap_or(match error.is_timeout() {
+        true => Trouble::TimedOut,
+        false => Trouble::Closed,
+    })
+}
+
+/// The trouble that an error or one of its causes names.
+fn trouble_among(error: &(dyn StdError + 'static)) -> Option<Trouble> {
+    let mut cause = Some(error);
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {
-            return Trouble::Tls;
+            return Some(Trouble::Tls);
         }
         if let Some(error) = current.downcast_ref::<io::Error>()
             && let Some(trouble) = trouble_of_io(error)
         {
-            return trouble;
+            return Some(trouble);
         }
         cause = current.source();
     }
-    match error.is_timeout() {
-        true => Trouble::TimedOut,
-        false => Trouble::Closed,
-    }
+    None
 }
 
 /// An I/O error may wrap the one that matters, and then leaves it out of its chain of sources.

@@ -5,6 +5,7 @@ pub mod address;
 mod connect;
 mod error;
 mod pool;
+mod proxy;
 mod resolve;
 mod sample;
 
@@ -23,6 +24,7 @@ use url::{Host, Url};
 pub use address::AllowList;
 pub use error::{EgressError, Trouble};
 pub use pool::{PoolConfig, PoolUse, Route, UpstreamProxy};
+pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
 pub use sample::SAMPLE_HOST;
 
 use crate::model::Nanodollars;
@@ -92,6 +94,15 @@ enum Trust {
     Operator,
 }
 
+/// A destination and the only addresses it may be dialled at.
+struct Checked {
+    host: String,
+    port: u16,
+    addresses: Vec<IpAddr>,
+    /// Whether the host is a name, not an address.
+    is_name: bool,
+}
+
 /// An answer whose body is still on its way.
 #[derive(Debug)]
 pub struct Reply {
@@ -126,6 +137,17 @@ impl Egress {
         self.own_listeners.rcu(|known| {
             let mut known = Vec::clone(known);
             known.push(listener);
+            known
+        });
+    }
+
+    /// Takes back one call of [`Egress::refuse_listener`]: the listener is closed.
+    fn forget_listener(&self, listener: SocketAddr) {
+        self.own_listeners.rcu(|known| {
+            let mut known = Vec::clone(known);
+            if let Some(place) = known.iter().position(|one| *one == listener) {
+                known.swap_remove(place);
+            }
             known
         });
     }
@@ -189,6 +211,15 @@ impl Egress {
         url: &Url,
         trust: Trust,
     ) -> Result<Vec<(String, Vec<IpAddr>)>, EgressError> {
+        let checked = self.checked(url, trust).await?;
+        Ok(match checked.is_name {
+            true => vec![(checked.host, checked.addresses)],
+            false => Vec::new(),
+        })
+    }
+
+    /// Checks an address: its scheme, its host, and each address of the host.
+    async fn checked(&self, url: &Url, trust: Trust) -> Result<Checked, EgressError> {
         let schemes: &[&str] = match trust {
             Trust::Caller => &["http", "https"],
             Trust::Operator => &["http", "https", "socks4", "socks4a", "socks5", "socks5h"],
@@ -202,9 +233,11 @@ impl Egress {
             None => (self.names.lookup(&host).await?, true),
         };
         let addresses = self.permitted(&host, port, &found, trust)?;
-        Ok(match is_name {
-            true => vec![(host, addresses)],
-            false => Vec::new(),
+        Ok(Checked {
+            host,
+            port,
+            addresses,
+            is_name,
         })
     }
 

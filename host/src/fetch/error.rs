@@ -96,7 +96,7 @@ impl FetchError {
 
     fn status(&self) -> u16 {
         match self {
-            Self::Egress(error) => egress_status(error),
+            Self::Egress(error) => error.status(),
             Self::Refused(failure) => failure.status,
             Self::TimedOut(_) | Self::Paused(_) => status::TIMED_OUT,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
@@ -104,24 +104,5 @@ impl FetchError {
             Self::BadRedirect(_) | Self::TooLarge(_) | Self::Coding(_) => status::ABORTED,
             Self::Unsendable(_) => status::UNKNOWN,
         }
-    }
-}
-
-fn egress_status(error: &EgressError) -> u16 {
-    match error {
-        EgressError::NotResolved(_) | EgressError::ResolveTimedOut(_) => status::NAME_NOT_RESOLVED,
-        EgressError::Scheme(_)
-        | EgressError::NoHost
-        | EgressError::NotPublic(_)
-        | EgressError::OwnListener(_)
-        | EgressError::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
-        EgressError::SetUp(_) => status::UNKNOWN,
-        EgressError::Broken { trouble, .. } => match trouble {
-            Trouble::Refused => status::CONNECTION_REFUSED,
-            Trouble::Closed => status::ABORTED,
-            Trouble::Reset => status::RESET,
-            Trouble::TimedOut => status::TIMED_OUT,
-            Trouble::Unreachable | Trouble::Tls | Trouble::Proxy => status::UNREACHABLE_OR_REFUSED,
-        },
     }
 }

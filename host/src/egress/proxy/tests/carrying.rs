@@ -1,0 +1,202 @@
+//! What goes through.
+
+use reqwest::{Client, Proxy};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "stands for the browser, on the other side of the door"
+)]
+fn browser(channel: &ProxyChannel) -> Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (user, password) = channel.credentials();
+    let proxy = Proxy::all(format!("http://{}", channel.address())).expect("an address");
+    Client::builder()
+        .proxy(proxy.basic_auth(user, password))
+        .tls_certs_only(std::iter::empty())
+        .build()
+        .expect("a client")
+}
+
+fn page(head: &str) -> Vec<u8> {
+    if head.contains("/chunked") {
+        return b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n"
+            .to_vec();
+    }
+    if head.starts_with("HEAD") {
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n".to_vec();
+    }
+    if head.contains("/repeated") {
+        return b"HTTP/1.1 404 Not Found\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nContent-Length: 0\r\n\r\n".to_vec();
+    }
+    b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome text".to_vec()
+}
+
+#[tokio::test]
+async fn plain_pages_come_through_and_their_bodies_are_counted() {
+    let site = Site::start(page).await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let browser = browser(&channel);
+    for (path, text) in [("/page", "some text"), ("/chunked", "hello, world")] {
+        let got = browser.get(site.url(path)).send().await.expect("an answer");
+        assert_eq!(got.status(), 200, "{path}");
+        assert_eq!(got.text().await.expect("a body"), text);
+    }
+    assert_eq!(channel.received_bytes(), 9 + 12);
+    assert_eq!(channel.sent_bytes(), 0);
+    let got = browser.post(site.url("/form")).body("name=value").send();
+    assert_eq!(got.await.expect("an answer").status(), 200);
+    assert_eq!(channel.sent_bytes(), 10);
+    let form = site.heads().pop().expect("three requests").to_lowercase();
+    assert!(form.contains("content-length: 10"), "{form}");
+    let head = browser.head(site.url("/page")).send().await;
+    let head = head.expect("an answer");
+    assert_eq!(head.headers()["content-length"], "1234");
+    assert_eq!(site.connections(), 1, "connections are kept and used again");
+    assert!(channel.refused().is_empty());
+}
+
+#[tokio::test]
+async fn several_requests_share_one_connection_of_the_browser() {
+    let site = Site::start(page).await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let mut stream = dial(&channel).await;
+    for _ in 0..3 {
+        let request = format!(
+            "GET {} HTTP/1.1\r\n{}\r\n",
+            site.url("/page"),
+            pass(&channel)
+        );
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let head = read_head(&mut stream).await;
+        assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+        let mut body = [0; 9];
+        stream.read_exact(&mut body).await.expect("a body");
+        assert_eq!(&body, b"some text");
+    }
+}
+
+#[tokio::test]
+async fn what_is_for_one_hop_alone_stays_there_and_repeats_are_kept() {
+    let site = Site::start(page).await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let headers = "Connection: X-Mine, keep-alive\r\nX-Mine: 1\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Yours: a\r\nX-Yours: b\r\n";
+    let line = format!("GET {}", site.url("/repeated?q=a%20b"));
+    let answer = exchange(&channel, &line, headers).await.to_lowercase();
+    assert!(answer.starts_with("http/1.1 404"), "{answer}");
+    assert!(
+        answer.contains("set-cookie: a=1\r\nset-cookie: b=2\r\n"),
+        "{answer}"
+    );
+    assert!(!answer.contains("x-hop"), "{answer}");
+    let seen = site.heads().remove(0).to_lowercase();
+    assert!(
+        seen.starts_with("get /repeated?q=a%20b http/1.1\r\n"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains(&format!("host: {}\r\n", site.address)),
+        "{seen}"
+    );
+    assert!(seen.contains("x-yours: a\r\nx-yours: b\r\n"), "{seen}");
+    for absent in ["proxy-", "x-mine", "trailers", "h2c", "host: x\r\n"] {
+        assert!(!seen.contains(absent), "{absent}: {seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_carries_every_byte_both_ways_and_counts_it() {
+    let (echo, _task) = plain_echo().await;
+    let egress = Egress::new(loopback()).expect("a door");
+    let channel = open_at(&egress, ProxyLimits::default()).await;
+    let (mut stream, head) = connect(&channel, &echo.to_string()).await;
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    let sent: Vec<u8> = (0..300_000_u32).map(|number| number as u8).collect();
+    let (mut from, mut to) = stream.split();
+    let mut back = vec![0; sent.len()];
+    let (wrote, read) = tokio::join!(to.write_all(&sent), from.read_exact(&mut back));
+    wrote.expect("sent");
+    read.expect("sent back");
+    assert_eq!(sent, back);
+    assert_eq!(channel.sent_bytes(), 300_000);
+    assert_eq!(channel.received_bytes(), 300_000);
+    assert_eq!(egress.received_bytes(), 300_000);
+    // Half closed, it still brings the rest: here, nothing but the end.
+    to.shutdown().await.expect("closed");
+    assert_eq!(read_all(&mut from).await, "");
+}
+
+#[tokio::test]
+async fn bytes_that_come_with_the_request_for_a_tunnel_are_not_lost() {
+    let (echo, _task) = plain_echo().await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let mut stream = dial(&channel).await;
+    let request = format!("CONNECT {echo} HTTP/1.1\r\n{}\r\nearly", pass(&channel));
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    read_head(&mut stream).await;
+    let mut back = [0; 5];
+    stream.read_exact(&mut back).await.expect("sent back");
+    assert_eq!(&back, b"early");
+    assert_eq!((channel.sent_bytes(), channel.received_bytes()), (5, 5));
+}
+
+#[tokio::test]
+async fn a_web_socket_over_plain_http_becomes_a_tunnel() {
+    let site = Site::echo().await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let mut stream = dial(&channel).await;
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n{}\r\n",
+        site.url("/socket"),
+        site.address,
+        pass(&channel)
+    );
+    stream.write_all(request.as_bytes()).await.expect("sent");
+    let head = read_head(&mut stream).await.to_lowercase();
+    assert!(head.starts_with("http/1.1 101"), "{head}");
+    for line in [
+        "connection: upgrade\r\n",
+        "upgrade: websocket\r\n",
+        "sec-websocket-accept: x\r\n",
+    ] {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    let seen = site.heads().remove(0).to_lowercase();
+    for line in [
+        "connection: upgrade\r\n",
+        "upgrade: websocket\r\n",
+        "sec-websocket-key: k\r\n",
+    ] {
+        assert!(seen.contains(line), "{line}: {seen}");
+    }
+    let frame = [0x81, 0x85, 1, 2, 3, 4, 0, 0xff, 0x0d, 0x0a];
+    stream.write_all(&frame).await.expect("sent");
+    let mut back = [0; 10];
+    stream.read_exact(&mut back).await.expect("sent back");
+    assert_eq!(back, frame);
+    assert_eq!((channel.sent_bytes(), channel.received_bytes()), (10, 10));
+}
+
+#[tokio::test]
+async fn a_body_that_ends_too_early_breaks_the_connection() {
+    let site =
+        Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec()).await;
+    let channel = open(loopback(), ProxyLimits::default()).await;
+    let got = browser(&channel).get(site.url("/cut")).send().await;
+    assert!(got.expect("a head").bytes().await.is_err());
+    assert_eq!(channel.received_bytes(), 4);
+}
+
+#[tokio::test]
+async fn the_sample_site_is_answered_from_inside() {
+    let channel = open(EgressConfig::default(), ProxyLimits::default()).await;
+    let answer = exchange(&channel, "GET http://sample.trawl.test/", "").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.contains("<!DOCTYPE html>"), "{answer}");
+    assert!(channel.received_bytes() > 0);
+    let (_, head) = connect(&channel, "sample.trawl.test:443").await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    assert_eq!(channel.refused()[0].destination, "sample.trawl.test:443");
+}
