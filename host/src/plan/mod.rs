@@ -10,10 +10,12 @@ pub mod credentials;
 mod error;
 pub mod fetching;
 pub mod output;
+pub mod render;
 pub mod router;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
+pub use render::{ByPath, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,6 +52,8 @@ pub struct PagePlan {
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
     pub fetch: Arc<FetchPlan>,
+    /// What a browser does with it; shared likewise.
+    pub render: Arc<RenderPlan>,
     /// What to make of it; shared likewise.
     pub output: Arc<OutputPlan>,
     /// Most the page may cost; `Nanodollars::MAX` when the caller set none.
