@@ -13,6 +13,7 @@ pub mod politeness;
 pub mod egress;
 
 pub mod fetch;
+pub mod render;
 
 pub mod document;
 pub mod plugins;

@@ -52,8 +52,6 @@ pub struct PagePlan {
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
     pub fetch: Arc<FetchPlan>,
-    /// What a browser does with it; shared likewise.
-    pub render: Arc<RenderPlan>,
     /// What to make of it; shared likewise.
     pub output: Arc<OutputPlan>,
     /// Most the page may cost; `Nanodollars::MAX` when the caller set none.

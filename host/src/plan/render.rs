@@ -63,7 +63,9 @@ impl<T> ByPath<T> {
             _ => (1, key.len()),
         };
         let fitting = self.0.iter().filter(|(key, _)| fits(key));
-        fitting.max_by_key(|(key, _)| rank(key)).map(|(_, value)| value)
+        fitting
+            .max_by_key(|(key, _)| rank(key))
+            .map(|(_, value)| value)
     }
 }
 
@@ -74,15 +76,30 @@ pub enum Step {
     Evaluate(String),
     Click(String),
     ClickAll(String),
-    ClickPoint { x: f64, y: f64 },
+    ClickPoint {
+        x: f64,
+        y: f64,
+    },
     Type(String),
-    Fill { selector: String, value: String },
+    Fill {
+        selector: String,
+        value: String,
+    },
     Wait(Duration),
-    WaitFor { selector: String, timeout: Duration },
+    WaitFor {
+        selector: String,
+        timeout: Duration,
+    },
     WaitForAndClick(String),
-    WaitForDom { selector: Option<String>, timeout: Duration },
+    WaitForDom {
+        selector: Option<String>,
+        timeout: Duration,
+    },
     WaitForNavigation,
-    Scroll { x: f64, y: f64 },
+    Scroll {
+        x: f64,
+        y: f64,
+    },
     InfiniteScroll(u32),
     Screenshot(Picture),
 }
@@ -216,9 +233,13 @@ impl RenderPlan {
                 .filter(|script| !script.trim().is_empty()),
             scripts,
             automation,
-            wait: wait.map_err(|reason| PlanError::new("wait_for", reason))?.unwrap_or_default(),
+            wait: wait
+                .map_err(|reason| PlanError::new("wait_for", reason))?
+                .unwrap_or_default(),
             scroll: scroll.map(|millis| Duration::from_millis(millis).min(WAIT_MAX)),
-            window: window.map_err(|reason| PlanError::new("viewport", reason))?.unwrap_or_default(),
+            window: window
+                .map_err(|reason| PlanError::new("viewport", reason))?
+                .unwrap_or_default(),
             load: wish.load,
             screenshot: wish.screenshot,
         })
@@ -232,7 +253,10 @@ fn by_path<T>(
 ) -> Result<ByPath<T>, PlanError> {
     let map = map.unwrap_or_default();
     if map.len() > PATHS_MAX {
-        return Err(PlanError::new(field, format!("more than {PATHS_MAX} paths")));
+        return Err(PlanError::new(
+            field,
+            format!("more than {PATHS_MAX} paths"),
+        ));
     }
     let entries = map.into_iter().filter(|(_, value)| !value.is_null());
     let entries = entries.map(|(path, value)| {
@@ -296,7 +320,10 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
         },
         "waitforandclick" => Step::WaitForAndClick(selector()?),
         "waitfordom" => Step::WaitForDom {
-            selector: body.get("selector").and_then(Value::as_str).map(str::to_owned),
+            selector: body
+                .get("selector")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             timeout: match body.get("timeout") {
                 None | Some(Value::Null) => WAIT_DEFAULT,
                 Some(_) => millis_field(body, "timeout")?,
@@ -324,12 +351,16 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
 fn text(body: &Value, fields: &[&str]) -> Result<String, String> {
     let found = fields.iter().find_map(|field| body.get(field)?.as_str());
     let found = body.as_str().or(found);
-    found.map(str::to_owned).ok_or_else(|| format!("`{}` is missing or not a string", fields[0]))
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| format!("`{}` is missing or not a string", fields[0]))
 }
 
 fn field_text(body: &Value, field: &str) -> Result<String, String> {
     let found = body.get(field).and_then(Value::as_str);
-    found.map(str::to_owned).ok_or_else(|| format!("`{field}` is missing or not a string"))
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| format!("`{field}` is missing or not a string"))
 }
 
 fn number(body: &Value, field: &str) -> Result<f64, String> {
@@ -395,7 +426,9 @@ fn wait(form: Value) -> Result<WaitPlan, String> {
             }
             "delay" => plan.delay = Some(timeout(value).map_err(named)?),
             "page_navigations" => {
-                plan.navigation = value.as_bool().ok_or_else(|| named("is not a boolean".into()))?;
+                plan.navigation = value
+                    .as_bool()
+                    .ok_or_else(|| named("is not a boolean".into()))?;
             }
             _ => return Err(named("is not a known condition".to_owned())),
         }
@@ -411,13 +444,17 @@ fn timeout(value: &Value) -> Result<Duration, String> {
         Some(timeout) => {
             let part = |name: &str| match timeout.get(name) {
                 None | Some(Value::Null) => Ok(0),
-                Some(part) => part.as_u64().ok_or(format!("`timeout.{name}` is not a number")),
+                Some(part) => part
+                    .as_u64()
+                    .ok_or(format!("`timeout.{name}` is not a number")),
             };
             if !timeout.is_object() {
                 return Err("`timeout` is not an object with `secs` and `nanos`".to_owned());
             }
             let nanos = Duration::from_nanos(part("nanos")?);
-            Ok(Duration::from_secs(part("secs")?).saturating_add(nanos).min(WAIT_MAX))
+            Ok(Duration::from_secs(part("secs")?)
+                .saturating_add(nanos)
+                .min(WAIT_MAX))
         }
     }
 }
@@ -431,7 +468,9 @@ fn window(fields: Map<String, Value>) -> Result<Window, String> {
             .as_u64()
             .and_then(|pixels| u32::try_from(pixels).ok())
             .filter(|pixels| (1..=WINDOW_SIDE_MAX).contains(pixels))
-            .ok_or(format!("`{name}` is not a number of pixels from 1 to {WINDOW_SIDE_MAX}")),
+            .ok_or(format!(
+                "`{name}` is not a number of pixels from 1 to {WINDOW_SIDE_MAX}"
+            )),
     };
     let switch = |name: &str| match set(name) {
         None => Ok(false),
@@ -484,12 +523,27 @@ mod tests {
             assert!(short.is_ok(), "{short:?}");
             assert_eq!(short, long);
         };
-        check(json!({"Click": "#a"}), json!({"type": "Click", "selector": "#a"}));
-        check(json!({"Evaluate": "1"}), json!({"type": "Evaluate", "script": "1"}));
+        check(
+            json!({"Click": "#a"}),
+            json!({"type": "Click", "selector": "#a"}),
+        );
+        check(
+            json!({"Evaluate": "1"}),
+            json!({"type": "Evaluate", "script": "1"}),
+        );
         check(json!({"Wait": 5}), json!({"type": "wait", "value": 5}));
-        check(json!("WaitForNavigation"), json!({"type": "WaitForNavigation"}));
-        check(json!({"WaitForNavigation": true}), json!("WaitForNavigation"));
-        check(json!({"ScrollY": -20}), json!({"type": "ScrollY", "value": -20}));
+        check(
+            json!("WaitForNavigation"),
+            json!({"type": "WaitForNavigation"}),
+        );
+        check(
+            json!({"WaitForNavigation": true}),
+            json!("WaitForNavigation"),
+        );
+        check(
+            json!({"ScrollY": -20}),
+            json!({"type": "ScrollY", "value": -20}),
+        );
         check(
             json!({"Fill": {"selector": "#a", "value": "b"}}),
             json!({"type": "Fill", "selector": "#a", "value": "b"}),
@@ -498,8 +552,14 @@ mod tests {
             json!({"WaitForDom": {"timeout": 70_000}}),
             json!({"type": "WaitForDom", "timeout": 60_000}),
         );
-        check(json!({"Type": {"value": "x"}}), json!({"type": "Type", "value": "x"}));
-        check(json!({"Screenshot": {"full_page": true}}), json!({"type": "Screenshot", "full_page": true}));
+        check(
+            json!({"Type": {"value": "x"}}),
+            json!({"type": "Type", "value": "x"}),
+        );
+        check(
+            json!({"Screenshot": {"full_page": true}}),
+            json!({"type": "Screenshot", "full_page": true}),
+        );
     }
 
     #[test]
@@ -509,8 +569,14 @@ mod tests {
             assert_eq!(error.field, "automation_scripts");
             assert_eq!(error.reason, format!("`*`: {reason}"));
         };
-        check(json!([{"Click": "#a"}, {"Fly": 1}]), "step 2: unknown step `Fly`");
-        check(json!([{"Click": 1}]), "step 1: `selector` is missing or not a string");
+        check(
+            json!([{"Click": "#a"}, {"Fly": 1}]),
+            "step 2: unknown step `Fly`",
+        );
+        check(
+            json!([{"Click": 1}]),
+            "step 1: `selector` is missing or not a string",
+        );
         check(json!([7]), "step 1: is neither an object nor a name");
         check(json!("x"), "the steps are not a list");
     }
@@ -524,7 +590,11 @@ mod tests {
         });
         let plan = plan.expect("a plan");
         let check = |path: &str, expected: &str| {
-            assert_eq!(plan.scripts.find(path).map(String::as_str), Some(expected), "{path}");
+            assert_eq!(
+                plan.scripts.find(path).map(String::as_str),
+                Some(expected),
+                "{path}"
+            );
         };
         check("/", "all");
         check("/a/x", "short");
@@ -536,7 +606,13 @@ mod tests {
     fn waits_combine_and_end() {
         let check = |form: Value, expected: WaitPlan| assert_eq!(wait(form), Ok(expected));
         let seconds = Duration::from_secs;
-        check(json!(250), WaitPlan { delay: Some(Duration::from_millis(250)), ..WaitPlan::default() });
+        check(
+            json!(250),
+            WaitPlan {
+                delay: Some(Duration::from_millis(250)),
+                ..WaitPlan::default()
+            },
+        );
         let form = json!({
             "idle_network": {"timeout": {"secs": 5, "nanos": 0}},
             "almost_idle_network0": {},
@@ -545,16 +621,25 @@ mod tests {
             "delay": null,
             "page_navigations": true,
         });
-        check(form, WaitPlan {
-            idle: Some(seconds(5)),
-            almost_idle: Some(WAIT_DEFAULT),
-            selector: Some(("#a".to_owned(), WAIT_MAX)),
-            dom: Some((Some("#b".to_owned()), seconds(1))),
-            delay: None,
-            navigation: true,
-        });
-        assert_eq!(wait(json!({"selector": {}})), Err("`selector`: `selector` is missing or not a string".to_owned()));
-        assert_eq!(wait(json!({"idle": {}})), Err("`idle`: is not a known condition".to_owned()));
+        check(
+            form,
+            WaitPlan {
+                idle: Some(seconds(5)),
+                almost_idle: Some(WAIT_DEFAULT),
+                selector: Some(("#a".to_owned(), WAIT_MAX)),
+                dom: Some((Some("#b".to_owned()), seconds(1))),
+                delay: None,
+                navigation: true,
+            },
+        );
+        assert_eq!(
+            wait(json!({"selector": {}})),
+            Err("`selector`: `selector` is missing or not a string".to_owned())
+        );
+        assert_eq!(
+            wait(json!({"idle": {}})),
+            Err("`idle`: is not a known condition".to_owned())
+        );
         assert!(wait(json!("soon")).is_err());
     }
 
@@ -562,10 +647,17 @@ mod tests {
     fn a_window_has_bounds() {
         let check = |value: Value| window(object(value).expect("an object"));
         assert_eq!(check(json!({})), Ok(Window::default()));
-        let phone = check(json!({"width": 390, "height": 844, "emulating_mobile": true, "has_touch": true, "device_scale_factor": 3}));
+        let phone = check(
+            json!({"width": 390, "height": 844, "emulating_mobile": true, "has_touch": true, "device_scale_factor": 3}),
+        );
         let phone = phone.expect("a window");
         assert!((phone.width, phone.height, phone.mobile, phone.touch) == (390, 844, true, true));
-        for bad in [json!({"width": 0}), json!({"height": 100_000}), json!({"device_scale_factor": 50}), json!({"has_touch": 1})] {
+        for bad in [
+            json!({"width": 0}),
+            json!({"height": 100_000}),
+            json!({"device_scale_factor": 50}),
+            json!({"has_touch": 1}),
+        ] {
             assert!(check(bad.clone()).is_err(), "{bad}");
         }
     }
@@ -574,9 +666,21 @@ mod tests {
     fn only_some_wishes_need_a_browser() {
         let plan = |wish| RenderPlan::new(wish).expect("a plan").needs_browser();
         assert!(!plan(RenderWish::default()));
-        let load = LoadPlan { block_ads: true, ..LoadPlan::default() };
-        assert!(!plan(RenderWish { load, ..RenderWish::default() }));
-        assert!(plan(RenderWish { scroll: Some(1), ..RenderWish::default() }));
-        assert!(plan(RenderWish { wait_for: Some(json!(1)), ..RenderWish::default() }));
+        let load = LoadPlan {
+            block_ads: true,
+            ..LoadPlan::default()
+        };
+        assert!(!plan(RenderWish {
+            load,
+            ..RenderWish::default()
+        }));
+        assert!(plan(RenderWish {
+            scroll: Some(1),
+            ..RenderWish::default()
+        }));
+        assert!(plan(RenderWish {
+            wait_for: Some(json!(1)),
+            ..RenderWish::default()
+        }));
     }
 }

@@ -27,7 +27,12 @@ const TOLD_CHARS_MAX: usize = 1_000;
 
 impl Tab<'_> {
     /// Runs the script and the steps for this path, and returns what is told of them.
-    pub(super) async fn automate(&self, plan: &RenderPlan, path: &str, told: &mut Vec<Value>) -> Result<(), RenderError> {
+    pub(super) async fn automate(
+        &self,
+        plan: &RenderPlan,
+        path: &str,
+        told: &mut Vec<Value>,
+    ) -> Result<(), RenderError> {
         if let Some(script) = plan.scripts.find(path) {
             let ran = self.script(script).await?;
             if let Err(reason) = ran {
@@ -98,14 +103,19 @@ impl Tab<'_> {
                 tokio::time::sleep(*time).await;
                 done
             }
-            Step::WaitFor { selector, timeout } => {
-                self.appears(selector, *timeout).await?.map(|()| Value::Null)
-            }
-            Step::WaitForDom { selector, timeout } => {
-                self.dom_settles(selector.as_deref(), *timeout).await?.map(|()| Value::Null)
-            }
+            Step::WaitFor { selector, timeout } => self
+                .appears(selector, *timeout)
+                .await?
+                .map(|()| Value::Null),
+            Step::WaitForDom { selector, timeout } => self
+                .dom_settles(selector.as_deref(), *timeout)
+                .await?
+                .map(|()| Value::Null),
             Step::WaitForNavigation => self.await_navigation().await,
-            Step::Scroll { x, y } => self.ask::<Value>("scrollBy", (x, y)).await?.map(|_| Value::Null),
+            Step::Scroll { x, y } => self
+                .ask::<Value>("scrollBy", (x, y))
+                .await?
+                .map(|_| Value::Null),
             Step::InfiniteScroll(times) => self.scroll_to_ends(*times).await?,
             Step::Screenshot(picture) => self.told_picture(*picture).await?,
         })
@@ -126,7 +136,11 @@ impl Tab<'_> {
         Ok(clicked.map(|_| Value::Null))
     }
 
-    async fn fill(&self, selector: &str, value: &str) -> Result<Result<Value, String>, RenderError> {
+    async fn fill(
+        &self,
+        selector: &str,
+        value: &str,
+    ) -> Result<Result<Value, String>, RenderError> {
         let ready = self.ask::<String>("fill", (selector, value)).await?;
         match ready.as_deref() {
             Ok("done") => {}
@@ -175,7 +189,9 @@ impl Tab<'_> {
 
     async fn told_picture(&self, picture: Picture) -> Result<Result<Value, String>, RenderError> {
         let png = self.picture(picture).await;
-        Ok(png.map(|png| STANDARD.encode(png).into()).map_err(|error| error.to_string()))
+        Ok(png
+            .map(|png| STANDARD.encode(png).into())
+            .map_err(|error| error.to_string()))
     }
 }
 

@@ -72,7 +72,10 @@ impl Browser {
     ///
     /// # Errors
     /// [`RenderError::Launch`].
-    pub(super) async fn start(program: &std::path::Path, config: &RenderConfig) -> Result<Self, RenderError> {
+    pub(super) async fn start(
+        program: &std::path::Path,
+        config: &RenderConfig,
+    ) -> Result<Self, RenderError> {
         let (mut running, wire) = launch::start(program, config)?;
         let top = wire.listen("");
         let version = wire.call(None, GetVersionParams::default());
@@ -171,13 +174,22 @@ impl Browser {
             }
         };
         let events = Some(self.wire.listen(&session));
-        Ok(Context { session, target, context, events })
+        Ok(Context {
+            session,
+            target,
+            context,
+            events,
+        })
     }
 
     /// Wipes a context with everything in it.
     pub(super) async fn dispose(&self, context: BrowserContextId) {
         // When it fails the browser is gone or hangs; either way it is not used again.
-        if self.command(DisposeBrowserContextParams::new(context)).await.is_err() {
+        if self
+            .command(DisposeBrowserContextParams::new(context))
+            .await
+            .is_err()
+        {
             self.spend();
         }
     }
@@ -231,10 +243,18 @@ impl Browser {
     /// Deals out the CPU time that the shared processes used since the last time among the open pages, and returns the sum
     /// of what an open page got so far, in seconds.
     pub(super) async fn shared_cpu(&self) -> Result<f64, RenderError> {
-        let processes = self.command(GetProcessInfoParams::default()).await?.process_info;
-        let shared = processes.iter().filter(|process| process.r#type != "renderer");
+        let processes = self
+            .command(GetProcessInfoParams::default())
+            .await?
+            .process_info;
+        let shared = processes
+            .iter()
+            .filter(|process| process.r#type != "renderer");
         let total: f64 = shared.map(|process| process.cpu_time).sum();
-        let mut cpu = self.shared_cpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cpu = self
+            .shared_cpu
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let open = f64::from(self.open_pages().max(1));
         cpu.dealt += (total - cpu.last).max(0.0) / open;
         cpu.last = cpu.last.max(total);
@@ -245,7 +265,11 @@ impl Browser {
     pub(super) async fn end(&self) {
         self.spend();
         self.wire.gone().cancel();
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(running) = running {
             running.end().await;
         }
@@ -257,7 +281,11 @@ impl Context {
     ///
     /// # Errors
     /// [`CallError`].
-    pub(super) async fn call<T: Command>(&self, wire: &Wire, params: T) -> Result<T::Response, CallError> {
+    pub(super) async fn call<T: Command>(
+        &self,
+        wire: &Wire,
+        params: T,
+    ) -> Result<T::Response, CallError> {
         wire.call(Some(&self.session), params).await
     }
 }

@@ -41,7 +41,12 @@ impl Tab<'_> {
     }
 
     /// Presses a key. `code` is the Windows key code that pages see as `keyCode`.
-    pub(super) async fn key(&self, name: &str, code: i64, text: Option<&str>) -> Result<(), RenderError> {
+    pub(super) async fn key(
+        &self,
+        name: &str,
+        code: i64,
+        text: Option<&str>,
+    ) -> Result<(), RenderError> {
         for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
             let is_down = kind == DispatchKeyEventType::KeyDown;
             let mut event = DispatchKeyEventParams::new(kind);

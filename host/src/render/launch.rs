@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getuid, kill_process, kill_process_group, test_kill_process_group};
+use rustix::process::{
+    Pid, Signal, getuid, kill_process, kill_process_group, test_kill_process_group,
+};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
@@ -15,7 +17,12 @@ use super::wire::Wire;
 use super::{RenderConfig, RenderError};
 
 /// Names looked for on the search path, in order.
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
 /// Bytes kept of what a browser that fails to start says.
 const LAST_WORDS_BYTES_MAX: usize = 4_096;
 /// How long killed processes may take to vanish.
@@ -165,8 +172,12 @@ impl Running {
         };
         let _late = tokio::time::timeout(Duration::from_millis(500), reading).await;
         let words = String::from_utf8_lossy(&words[..length]).into_owned();
-        let told = words.lines().find(|line| line.contains("FATAL") || line.contains("sandbox"));
-        told.or_else(|| words.lines().last()).unwrap_or_default().to_owned()
+        let told = words
+            .lines()
+            .find(|line| line.contains("FATAL") || line.contains("sandbox"));
+        told.or_else(|| words.lines().last())
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// Lets the browser talk to nobody from now on, so that a full pipe never stops it.
@@ -283,7 +294,8 @@ fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
 
 fn is_renderer(process: &Path) -> bool {
     let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    line.split(|byte| *byte == 0).any(|argument| argument == b"--type=renderer")
+    line.split(|byte| *byte == 0)
+        .any(|argument| argument == b"--type=renderer")
 }
 
 #[cfg(test)]

@@ -79,7 +79,9 @@ impl Default for RenderConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// There is no browser.
-    #[error("no browser is installed; ask for `request: \"http\"`, or install Chromium and restart")]
+    #[error(
+        "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart"
+    )]
     Missing,
     /// It does not start.
     #[error("the browser cannot be started: {0}")]

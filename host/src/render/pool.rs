@@ -60,7 +60,10 @@ impl Pool {
         };
         metrics::histogram!("trawl_browser_tab_wait_seconds").record(asked.elapsed());
         let mut current = self.current.lock().await;
-        let browser = match current.take().filter(|browser| browser.is_fit(&self.config)) {
+        let browser = match current
+            .take()
+            .filter(|browser| browser.is_fit(&self.config))
+        {
             Some(browser) => browser,
             None => self.started(program).await?,
         };
@@ -78,7 +81,10 @@ impl Pool {
         })
     }
 
-    async fn started(self: &Arc<Self>, program: &std::path::Path) -> Result<Arc<Browser>, RenderError> {
+    async fn started(
+        self: &Arc<Self>,
+        program: &std::path::Path,
+    ) -> Result<Arc<Browser>, RenderError> {
         let browser = Arc::new(Browser::start(program, &self.config).await?);
         tokio::spawn(watch_memory(Arc::downgrade(&browser), self.config.clone()));
         Ok(browser)

@@ -47,7 +47,11 @@ impl Tab<'_> {
     }
 
     /// Waits for everything the caller waits for, one after the other, each up to its own time. What did not come is told.
-    pub(super) async fn wait(&self, plan: &WaitPlan, tell: &mut Vec<String>) -> Result<(), RenderError> {
+    pub(super) async fn wait(
+        &self,
+        plan: &WaitPlan,
+        tell: &mut Vec<String>,
+    ) -> Result<(), RenderError> {
         if plan.navigation {
             let first = self.watch.seen().navigations;
             if !self.navigated(first, NAVIGATION_TIME_MAX).await {
@@ -59,11 +63,20 @@ impl Tab<'_> {
         {
             tell.push(format!("selector: {reason}"));
         }
-        for (name, time, most) in [("idle_network", plan.idle, 0), ("almost_idle_network0", plan.almost_idle, ALMOST_IDLE)] {
+        for (name, time, most) in [
+            ("idle_network", plan.idle, 0),
+            ("almost_idle_network0", plan.almost_idle, ALMOST_IDLE),
+        ] {
             let Some(time) = time else { continue };
             let quiet = self.watch.quiet(most, QUIET_ASKED);
-            if tokio::time::timeout_at(self.until(time).into(), quiet).await.is_err() {
-                tell.push(format!("{name}: the network was not idle within {} ms", time.as_millis()));
+            if tokio::time::timeout_at(self.until(time).into(), quiet)
+                .await
+                .is_err()
+            {
+                tell.push(format!(
+                    "{name}: the network was not idle within {} ms",
+                    time.as_millis()
+                ));
             }
         }
         if let Some((selector, time)) = &plan.dom
@@ -80,7 +93,9 @@ impl Tab<'_> {
     /// Waits for another main document after the first `n`, and until it has settled.
     pub(super) async fn navigated(&self, first: u32, time: Duration) -> bool {
         let another = self.watch.until(|seen| seen.navigations > first);
-        let came = tokio::time::timeout_at(self.until(time).into(), another).await.is_ok();
+        let came = tokio::time::timeout_at(self.until(time).into(), another)
+            .await
+            .is_ok();
         if came {
             self.settle().await;
         }
@@ -88,13 +103,20 @@ impl Tab<'_> {
     }
 
     /// Waits for an element.
-    pub(super) async fn appears(&self, selector: &str, time: Duration) -> Result<Result<(), String>, RenderError> {
+    pub(super) async fn appears(
+        &self,
+        selector: &str,
+        time: Duration,
+    ) -> Result<Result<(), String>, RenderError> {
         let end = self.until(time);
         loop {
             match self.ask::<bool>("has", (selector,)).await? {
                 Ok(true) => return Ok(Ok(())),
                 Ok(false) if Instant::now() >= end => {
-                    return Ok(Err(format!("nothing matched `{selector}` within {} ms", time.as_millis())));
+                    return Ok(Err(format!(
+                        "nothing matched `{selector}` within {} ms",
+                        time.as_millis()
+                    )));
                 }
                 Ok(false) => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(reason) if reason.contains("SyntaxError") => return Ok(Err(reason)),
@@ -114,10 +136,16 @@ impl Tab<'_> {
         let quiet = u64::try_from(DOM_QUIET.as_millis()).unwrap_or(u64::MAX);
         let settled = self.ask::<bool>("settled", (selector, quiet));
         match tokio::time::timeout_at(self.until(time).into(), settled).await {
-            Err(_) => Ok(Err(format!("the document still changed after {} ms", time.as_millis()))),
+            Err(_) => Ok(Err(format!(
+                "the document still changed after {} ms",
+                time.as_millis()
+            ))),
             Ok(answer) => Ok(match answer? {
                 Ok(true) => Ok(()),
-                Ok(false) => Err(format!("nothing matched `{}`", selector.unwrap_or_default())),
+                Ok(false) => Err(format!(
+                    "nothing matched `{}`",
+                    selector.unwrap_or_default()
+                )),
                 Err(reason) => Err(reason),
             }),
         }

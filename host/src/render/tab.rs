@@ -7,22 +7,25 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chromiumoxide::cdp::browser_protocol::emulation::{
-    SetDefaultBackgroundColorOverrideParams, SetDeviceMetricsOverrideParams, SetTouchEmulationEnabledParams,
-    SetUserAgentOverrideParams,
-};
 use chromiumoxide::cdp::browser_protocol::dom::Rgba;
+use chromiumoxide::cdp::browser_protocol::emulation::{
+    SetDefaultBackgroundColorOverrideParams, SetDeviceMetricsOverrideParams,
+    SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
+};
 use chromiumoxide::cdp::browser_protocol::fetch::{self, RequestPattern};
 use chromiumoxide::cdp::browser_protocol::network::{
-    self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, ResourceType, SetBlockedUrLsParams,
-    SetCookiesParams,
+    self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, ResourceType,
+    SetBlockedUrLsParams, SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
     self, AddScriptToEvaluateOnNewDocumentParams, CaptureScreenshotFormat, CaptureScreenshotParams,
-    CreateIsolatedWorldParams, GetFrameTreeParams, GetLayoutMetricsParams, NavigateParams, StopLoadingParams, Viewport,
+    CreateIsolatedWorldParams, GetFrameTreeParams, GetLayoutMetricsParams, NavigateParams,
+    StopLoadingParams, Viewport,
 };
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExceptionDetails, ExecutionContextId};
+use chromiumoxide::cdp::js_protocol::runtime::{
+    EvaluateParams, ExceptionDetails, ExecutionContextId,
+};
 use chromiumoxide::types::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -169,7 +172,11 @@ impl Tab<'_> {
         let mut told = Vec::new();
         let mut missed = Vec::new();
         self.wait(&plan.wait, &mut missed).await?;
-        told.extend(missed.into_iter().map(|reason| serde_json::json!({"wait_for": reason})));
+        told.extend(
+            missed
+                .into_iter()
+                .map(|reason| serde_json::json!({"wait_for": reason})),
+        );
         if let Some(time) = plan.scroll {
             self.scroll(time).await?;
             self.settle().await;
@@ -187,11 +194,22 @@ impl Tab<'_> {
             about.insert("automation_data".to_owned(), told.into());
         }
         let loaded_bytes = self.watch.seen().loaded_bytes;
-        Ok(Rendered { page, loaded_bytes, cpu, screenshot, told: about })
+        Ok(Rendered {
+            page,
+            loaded_bytes,
+            cpu,
+            screenshot,
+            told: about,
+        })
     }
 
     /// Everything that must be in place before the page is asked for. The commands go out together.
-    async fn set_up(&self, url: &Url, fetch: &FetchPlan, plan: &RenderPlan) -> Result<(), RenderError> {
+    async fn set_up(
+        &self,
+        url: &Url,
+        fetch: &FetchPlan,
+        plan: &RenderPlan,
+    ) -> Result<(), RenderError> {
         let everything = async {
             tokio::try_join!(
                 self.call(page::EnableParams::default()),
@@ -207,11 +225,16 @@ impl Tab<'_> {
             self.call(SetTouchEmulationEnabledParams::new(true)).await?;
         }
         if let Some(script) = &plan.before_load {
-            self.call(AddScriptToEvaluateOnNewDocumentParams::new(script.as_str())).await?;
+            self.call(AddScriptToEvaluateOnNewDocumentParams::new(script.as_str()))
+                .await?;
         }
         if plan.load.block_ads {
             let mut block = SetBlockedUrLsParams::default();
-            block.url_patterns = Some(ADS.iter().map(|pattern| BlockPattern::new(*pattern, true)).collect());
+            block.url_patterns = Some(
+                ADS.iter()
+                    .map(|pattern| BlockPattern::new(*pattern, true))
+                    .collect(),
+            );
             self.call(block).await?;
         }
         if !fetch.cookies.is_empty() {
@@ -220,14 +243,18 @@ impl Tab<'_> {
                 cookie.url = Some(url.to_string());
                 cookie
             });
-            self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>())).await?;
+            self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>()))
+                .await?;
         }
         Ok(())
     }
 
     /// Spec gap: the user agent and the language are the browser's for every origin, since scripts read them anyway.
     fn user_agent(&self, fetch: &FetchPlan) -> SetUserAgentOverrideParams {
-        let agent = fetch.user_agent.as_deref().unwrap_or(&self.browser.user_agent);
+        let agent = fetch
+            .user_agent
+            .as_deref()
+            .unwrap_or(&self.browser.user_agent);
         let mut params = SetUserAgentOverrideParams::new(agent);
         params.accept_language.clone_from(&fetch.locale);
         params
@@ -244,7 +271,8 @@ impl Tab<'_> {
         function: &str,
         arguments: impl Serialize,
     ) -> Result<Result<T, String>, RenderError> {
-        let arguments = serde_json::to_value(arguments).map_err(|error| RenderError::Protocol(error.to_string()))?;
+        let arguments = serde_json::to_value(arguments)
+            .map_err(|error| RenderError::Protocol(error.to_string()))?;
         let arguments = match arguments {
             Value::Array(arguments) => Value::Array(arguments).to_string(),
             _ => "[]".to_owned(),
@@ -258,7 +286,10 @@ impl Tab<'_> {
         };
         let expression = format!("({FUNCTIONS}).{function}(...{arguments})");
         let value = self.evaluate(expression, Some(world)).await?;
-        Ok(value.and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())))
+        Ok(
+            value
+                .and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())),
+        )
     }
 
     /// Runs a script of the caller among the page's own: its result, or what it threw.
@@ -306,12 +337,23 @@ impl Tab<'_> {
     }
 
     /// The main document's answer, if it is one that may be shown.
-    fn document(&self, refused: &impl Fn(&Url) -> Option<RenderError>) -> Result<(Document, Url), RenderError> {
+    fn document(
+        &self,
+        refused: &impl Fn(&Url) -> Option<RenderError>,
+    ) -> Result<(Document, Url), RenderError> {
         let document = self.watch.seen().document();
         let document = document.ok_or_else(|| {
-            RenderError::Load(status::TIMED_OUT, "the site did not answer in time".to_owned())
+            RenderError::Load(
+                status::TIMED_OUT,
+                "the site did not answer in time".to_owned(),
+            )
         })?;
-        let unshown = || RenderError::Load(status::UNREACHABLE_OR_REFUSED, "the page went to an address that is not shown".to_owned());
+        let unshown = || {
+            RenderError::Load(
+                status::UNREACHABLE_OR_REFUSED,
+                "the page went to an address that is not shown".to_owned(),
+            )
+        };
         let url = Url::parse(&document.url).map_err(|_| unshown())?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unshown());
@@ -323,26 +365,46 @@ impl Tab<'_> {
     }
 
     /// The page as it stands now.
-    async fn page(&self, requested: &Url, (document, at): (Document, Url)) -> Result<FetchedPage, RenderError> {
+    async fn page(
+        &self,
+        requested: &Url,
+        (document, at): (Document, Url),
+    ) -> Result<FetchedPage, RenderError> {
         let cookies = GetCookiesParams::default();
         let cookies = self.call(cookies).await?.cookies;
-        let cookies = cookies.into_iter().map(|cookie| (cookie.name, cookie.value));
+        let cookies = cookies
+            .into_iter()
+            .map(|cookie| (cookie.name, cookie.value));
         let is_html = MediaKind::of(&document.media_type) == MediaKind::Html;
         let (body, content_type, final_url) = if is_html {
             let _loading = self.call(StopLoadingParams::default()).await?;
             let html = self.ask::<String>("serialise", (HTML_CHARS_MAX,)).await?;
-            let html = html.map_err(|reason| RenderError::Protocol(format!("the page has no document: {reason}")))?;
+            let html = html.map_err(|reason| {
+                RenderError::Protocol(format!("the page has no document: {reason}"))
+            })?;
             let address = self.ask::<String>("address", ()).await?.ok();
             let address = address.and_then(|address| Url::parse(&address).ok());
             let address = address.filter(|address| address.origin() == at.origin());
-            (Bytes::from(html), "text/html; charset=utf-8".to_owned(), address.unwrap_or(at))
+            (
+                Bytes::from(html),
+                "text/html; charset=utf-8".to_owned(),
+                address.unwrap_or(at),
+            )
         } else {
-            let body = self.call(GetResponseBodyParams::new(document.request.clone())).await?;
+            let body = self
+                .call(GetResponseBodyParams::new(document.request.clone()))
+                .await?;
             let bytes = match body.base64_encoded {
-                true => STANDARD.decode(&body.body).map_err(|error| RenderError::Protocol(error.to_string()))?,
+                true => STANDARD
+                    .decode(&body.body)
+                    .map_err(|error| RenderError::Protocol(error.to_string()))?,
                 false => body.body.into_bytes(),
             };
-            (Bytes::from(bytes), format!("{}; charset=utf-8", document.media_type), at)
+            (
+                Bytes::from(bytes),
+                format!("{}; charset=utf-8", document.media_type),
+                at,
+            )
         };
         Ok(FetchedPage {
             requested_url: requested.clone(),
@@ -357,7 +419,10 @@ impl Tab<'_> {
 
     /// The CPU time of the page's own process, and its share of those that serve all pages.
     async fn cpu(&self, before: f64) -> Result<Duration, RenderError> {
-        let (own, shared) = tokio::join!(self.call(GetMetricsParams::default()), self.browser.shared_cpu());
+        let (own, shared) = tokio::join!(
+            self.call(GetMetricsParams::default()),
+            self.browser.shared_cpu()
+        );
         let metrics = own?.metrics;
         let own = metrics.iter().find(|metric| metric.name == "ProcessTime");
         let own = own.map_or(0.0, |metric| metric.value);
@@ -369,10 +434,17 @@ impl Tab<'_> {
     pub(super) async fn picture(&self, picture: Picture) -> Result<Bytes, RenderError> {
         let layout = self.call(GetLayoutMetricsParams::default()).await?;
         let (width, height) = match picture.full_page {
-            true => (layout.css_content_size.width, layout.css_content_size.height),
+            true => (
+                layout.css_content_size.width,
+                layout.css_content_size.height,
+            ),
             false => (
-                f64::from(i32::try_from(layout.css_layout_viewport.client_width).unwrap_or(i32::MAX)),
-                f64::from(i32::try_from(layout.css_layout_viewport.client_height).unwrap_or(i32::MAX)),
+                f64::from(
+                    i32::try_from(layout.css_layout_viewport.client_width).unwrap_or(i32::MAX),
+                ),
+                f64::from(
+                    i32::try_from(layout.css_layout_viewport.client_height).unwrap_or(i32::MAX),
+                ),
             ),
         };
         let width = width.clamp(1.0, PICTURE_SIDE_MAX);
@@ -381,16 +453,29 @@ impl Tab<'_> {
         params.format = Some(CaptureScreenshotFormat::Png);
         params.capture_beyond_viewport = Some(picture.full_page);
         if picture.full_page {
-            params.clip = Some(Viewport::new(0.0, 0.0, width, height, 1.0));
+            params.clip = Some(Viewport {
+                x: 0.0,
+                y: 0.0,
+                width,
+                height,
+                scale: 1.0,
+            });
         }
         if picture.omit_background {
             let mut clear = SetDefaultBackgroundColorOverrideParams::default();
-            clear.color = Some(Rgba { r: 0, g: 0, b: 0, a: Some(0.0) });
+            clear.color = Some(Rgba {
+                r: 0,
+                g: 0,
+                b: 0,
+                a: Some(0.0),
+            });
             self.call(clear).await?;
         }
         let png = self.call(params).await?.data;
         let text: &[u8] = png.as_ref();
-        let png = STANDARD.decode(text).map_err(|error| RenderError::Protocol(error.to_string()))?;
+        let png = STANDARD
+            .decode(text)
+            .map_err(|error| RenderError::Protocol(error.to_string()))?;
         Ok(Bytes::from(png))
     }
 }
@@ -412,9 +497,16 @@ fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::EnableParams {
                 (ResourceType::Font, "Font"),
             ];
             let kinds = kinds.into_iter().filter(|(_, name)| blocked.contains(name));
-            kinds.map(|(kind, _)| of(kind)).chain([of(ResourceType::Document)]).collect()
+            kinds
+                .map(|(kind, _)| of(kind))
+                .chain([of(ResourceType::Document)])
+                .collect()
         }
-        false => vec![RequestPattern { url_pattern: Some("*".to_owned()), resource_type: None, request_stage: None }],
+        false => vec![RequestPattern {
+            url_pattern: Some("*".to_owned()),
+            resource_type: None,
+            request_stage: None,
+        }],
     };
     fetch::EnableParams {
         patterns: Some(patterns),
@@ -431,7 +523,11 @@ fn blocked(plan: &RenderPlan) -> Vec<&'static str> {
         ("Media", !load.full),
         ("Font", !load.full && plan.screenshot.is_none()),
     ];
-    kinds.into_iter().filter(|(_, is_blocked)| *is_blocked).map(|(kind, _)| kind).collect()
+    kinds
+        .into_iter()
+        .filter(|(_, is_blocked)| *is_blocked)
+        .map(|(kind, _)| kind)
+        .collect()
 }
 
 fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
@@ -440,17 +536,25 @@ fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
         true => (window.height, window.width),
         false => (window.width, window.height),
     };
-    SetDeviceMetricsOverrideParams::new(i64::from(width), i64::from(height), window.scale, window.mobile)
+    SetDeviceMetricsOverrideParams::new(
+        i64::from(width),
+        i64::from(height),
+        window.scale,
+        window.mobile,
+    )
 }
 
 fn text_headers(fetch: &FetchPlan) -> Vec<(String, String)> {
     let headers = fetch.headers.iter();
-    let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    let headers = headers
+        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
     headers.collect()
 }
 
 fn thrown(details: ExceptionDetails) -> String {
-    let description = details.exception.and_then(|exception| exception.description);
+    let description = details
+        .exception
+        .and_then(|exception| exception.description);
     description.unwrap_or(details.text)
 }
 
@@ -459,7 +563,10 @@ fn refusal(refused: &[Refused], url: &Url) -> Option<RenderError> {
     let host = url.host_str()?;
     let port = url.port_or_known_default()?;
     let destination = format!("{host}:{port}");
-    let found = refused.iter().rev().find(|refused| refused.destination == destination)?;
+    let found = refused
+        .iter()
+        .rev()
+        .find(|refused| refused.destination == destination)?;
     Some(RenderError::Load(found.status, found.reason.clone()))
 }
 
@@ -475,7 +582,10 @@ fn load_error(error: &str, is_download: bool) -> RenderError {
         "ERR_CONNECTION_RESET" => status::RESET,
         "ERR_TIMED_OUT" | "ERR_CONNECTION_TIMED_OUT" => status::TIMED_OUT,
         "ERR_TOO_MANY_REDIRECTS" => status::TOO_MANY_REDIRECTS,
-        "ERR_CONNECTION_CLOSED" | "ERR_EMPTY_RESPONSE" | "ERR_ABORTED" | "ERR_INVALID_HTTP_RESPONSE" => status::ABORTED,
+        "ERR_CONNECTION_CLOSED"
+        | "ERR_EMPTY_RESPONSE"
+        | "ERR_ABORTED"
+        | "ERR_INVALID_HTTP_RESPONSE" => status::ABORTED,
         _ => status::UNREACHABLE_OR_REFUSED,
     };
     RenderError::Load(code, format!("the page cannot be loaded: {error}"))

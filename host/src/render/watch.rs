@@ -165,7 +165,11 @@ impl Watch {
             changed.as_mut().enable();
             let since = {
                 let seen = self.seen();
-                if most == 0 { seen.idle_since } else { seen.almost_since }
+                if most == 0 {
+                    seen.idle_since
+                } else {
+                    seen.almost_since
+                }
             };
             let Some(since) = since else {
                 changed.await;
@@ -196,7 +200,9 @@ impl Watch {
         }
         match wire.gone().is_cancelled() {
             true => RenderError::Crashed,
-            false => RenderError::Protocol("the page does more at once than can be followed".to_owned()),
+            false => {
+                RenderError::Protocol("the page does more at once than can be followed".to_owned())
+            }
         }
     }
 
@@ -223,7 +229,8 @@ impl Watch {
                     seen.loaded = false;
                     seen.navigations += 1;
                     if seen.navigations > NAVIGATIONS_MAX {
-                        let text = format!("the page went on to another one {NAVIGATIONS_MAX} times");
+                        let text =
+                            format!("the page went on to another one {NAVIGATIONS_MAX} times");
                         return Err(RenderError::Load(310, text));
                     }
                 }
@@ -242,8 +249,13 @@ impl Watch {
         let is_document = fields.kind.as_deref() == Some("Document");
         match method {
             "Network.requestWillBeSent" => {
-                let is_stream = fields.kind.as_deref().is_some_and(|kind| kind == "EventSource" || kind == "Ping");
-                let is_fetched = fields.request.is_some_and(|request| request.url.starts_with("http"));
+                let is_stream = fields
+                    .kind
+                    .as_deref()
+                    .is_some_and(|kind| kind == "EventSource" || kind == "Ping");
+                let is_fetched = fields
+                    .request
+                    .is_some_and(|request| request.url.starts_with("http"));
                 if is_main && is_document {
                     seen.main_request = Some(id.clone());
                 }
@@ -251,7 +263,9 @@ impl Watch {
                     seen.in_flight.insert(id);
                 }
             }
-            "Network.responseReceived" if is_main && is_document && fields.loader_id.as_deref() == Some(&id) => {
+            "Network.responseReceived"
+                if is_main && is_document && fields.loader_id.as_deref() == Some(&id) =>
+            {
                 if let Some(response) = fields.response {
                     seen.document = Some(Document {
                         request: id,
@@ -291,7 +305,10 @@ impl Watch {
         };
         let kind = fields.resource_type.unwrap_or_default();
         if self.rules.blocked.contains(&kind.as_str()) {
-            wire.post(session, &FailRequestParams::new(id, ErrorReason::BlockedByClient));
+            wire.post(
+                session,
+                &FailRequestParams::new(id, ErrorReason::BlockedByClient),
+            );
             return;
         }
         let mut go_on = ContinueRequestParams::new(id);
@@ -303,16 +320,23 @@ impl Watch {
 
     /// The request's headers with the caller's, or without them on the way to another origin.
     fn headers(&self, request: &Request) -> Vec<HeaderEntry> {
-        let is_ours = |name: &str| self.rules.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let is_ours = |name: &str| {
+            self.rules
+                .headers
+                .iter()
+                .any(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
         let is_target = Url::parse(&request.url).is_ok_and(|url| url.origin() == self.rules.origin);
         let present = request.headers.iter().flatten();
         let present = present.filter(|(name, value)| {
-            let is_added = self.rules.headers.iter().any(|(own, text)| {
-                own.eq_ignore_ascii_case(name) && value.as_str() == Some(text)
-            });
+            let is_added =
+                self.rules.headers.iter().any(|(own, text)| {
+                    own.eq_ignore_ascii_case(name) && value.as_str() == Some(text)
+                });
             if is_target { !is_ours(name) } else { !is_added }
         });
-        let present = present.filter_map(|(name, value)| Some(HeaderEntry::new(name.clone(), value.as_str()?)));
+        let present = present
+            .filter_map(|(name, value)| Some(HeaderEntry::new(name.clone(), value.as_str()?)));
         let own = self.rules.headers.iter().filter(|_| is_target);
         let own = own.map(|(name, value)| HeaderEntry::new(name.clone(), value.clone()));
         present.chain(own).collect()
@@ -322,7 +346,11 @@ impl Watch {
         let Some(id) = fields.request_id else {
             return;
         };
-        let is_proxy = fields.auth_challenge.and_then(|challenge| challenge.source).as_deref() == Some("Proxy");
+        let is_proxy = fields
+            .auth_challenge
+            .and_then(|challenge| challenge.source)
+            .as_deref()
+            == Some("Proxy");
         let mut answer = AuthChallengeResponse::new(match is_proxy {
             true => AuthChallengeResponseResponse::ProvideCredentials,
             false => AuthChallengeResponseResponse::CancelAuth,
@@ -339,7 +367,11 @@ impl Seen {
     /// The main document with its headers as they were received, when those are known.
     pub(super) fn document(&self) -> Option<Document> {
         let mut document = self.document.clone()?;
-        if let Some((_, headers)) = self.raw_headers.as_ref().filter(|(id, _)| *id == document.request) {
+        if let Some((_, headers)) = self
+            .raw_headers
+            .as_ref()
+            .filter(|(id, _)| *id == document.request)
+        {
             document.headers.clone_from(headers);
         }
         Some(document)
@@ -358,7 +390,9 @@ impl Seen {
 
 /// Headers by line: the protocol joins repeated ones with line feeds.
 fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
-    let headers = headers.iter().filter_map(|(name, value)| Some((name.to_lowercase(), value.as_str()?)));
+    let headers = headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_lowercase(), value.as_str()?)));
     let lines = headers.flat_map(|(name, value)| {
         let lines = value.split('\n').map(str::to_owned);
         lines.map(|line| (name.clone(), line)).collect::<Vec<_>>()

@@ -156,7 +156,12 @@ impl Poster {
 }
 
 /// A full queue drops the command: the browser no longer reads.
-fn post<T: Command>(commands: &mpsc::Sender<Vec<u8>>, shared: &Shared, session: Option<&str>, params: &T) {
+fn post<T: Command>(
+    commands: &mpsc::Sender<Vec<u8>>,
+    shared: &Shared,
+    session: Option<&str>,
+    params: &T,
+) {
     let id = shared.next_id.fetch_add(1, Ordering::Relaxed);
     if let Ok(message) = encode(id, session, params) {
         let _full = commands.try_send(message);
@@ -300,8 +305,17 @@ mod tests {
             let sent = theirs.write_all(format!("{message}\0").as_bytes()).await;
             sent.expect("the other end reads");
         }
-        assert_eq!(one.recv().await.map(|event| event.method), Some("A.b".to_owned()));
-        assert_eq!(one.recv().await.map(|event| event.method), Some("A.e".to_owned()));
-        assert_eq!(all.recv().await.map(|event| event.method), Some("A.c".to_owned()));
+        assert_eq!(
+            one.recv().await.map(|event| event.method),
+            Some("A.b".to_owned())
+        );
+        assert_eq!(
+            one.recv().await.map(|event| event.method),
+            Some("A.e".to_owned())
+        );
+        assert_eq!(
+            all.recv().await.map(|event| event.method),
+            Some("A.c".to_owned())
+        );
     }
 }
