@@ -7,6 +7,7 @@ mod door;
 mod input;
 mod launch;
 mod pool;
+mod rules;
 mod settle;
 mod tab;
 mod watch;
