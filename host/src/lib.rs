@@ -15,6 +15,7 @@ pub mod egress;
 pub mod fetch;
 pub mod robots;
 pub mod sitemap;
+pub mod render;
 
 pub mod cache;
 pub mod document;

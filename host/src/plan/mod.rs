@@ -10,12 +10,14 @@ pub mod credentials;
 mod error;
 pub mod fetching;
 pub mod output;
+pub mod render;
 pub mod router;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
+pub use render::{ByPath, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window};
 
 use std::collections::BTreeMap;
 use std::fmt;

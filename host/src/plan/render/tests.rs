@@ -1,0 +1,183 @@
+use serde_json::json;
+
+use super::*;
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    value.as_object().cloned()
+}
+
+fn steps_of(list: Value) -> Result<Vec<Step>, PlanError> {
+    let plan = RenderPlan::new(RenderWish {
+        automation_scripts: object(json!({ "*": list })),
+        ..RenderWish::default()
+    })?;
+    Ok(plan.automation.find("/").cloned().unwrap_or_default())
+}
+
+#[test]
+fn steps_have_two_forms_that_mean_the_same() {
+    let check = |short: Value, long: Value| {
+        let (short, long) = (steps_of(json!([short])), steps_of(json!([long])));
+        assert!(short.is_ok(), "{short:?}");
+        assert_eq!(short, long);
+    };
+    check(
+        json!({"Click": "#a"}),
+        json!({"type": "Click", "selector": "#a"}),
+    );
+    check(
+        json!({"Evaluate": "1"}),
+        json!({"type": "Evaluate", "script": "1"}),
+    );
+    check(json!({"Wait": 5}), json!({"type": "wait", "value": 5}));
+    check(
+        json!("WaitForNavigation"),
+        json!({"type": "WaitForNavigation"}),
+    );
+    check(
+        json!({"WaitForNavigation": true}),
+        json!("WaitForNavigation"),
+    );
+    check(
+        json!({"ScrollY": -20}),
+        json!({"type": "ScrollY", "value": -20}),
+    );
+    check(
+        json!({"Fill": {"selector": "#a", "value": "b"}}),
+        json!({"type": "Fill", "selector": "#a", "value": "b"}),
+    );
+    check(
+        json!({"WaitForDom": {"timeout": 70_000}}),
+        json!({"type": "WaitForDom", "timeout": 60_000}),
+    );
+    check(
+        json!({"Type": {"value": "x"}}),
+        json!({"type": "Type", "value": "x"}),
+    );
+    check(
+        json!({"Screenshot": {"full_page": true}}),
+        json!({"type": "Screenshot", "full_page": true}),
+    );
+}
+
+#[test]
+fn a_wrong_step_is_named() {
+    let check = |list: Value, reason: &str| {
+        let error = steps_of(list).expect_err("a wrong step");
+        assert_eq!(error.field, "automation_scripts");
+        assert_eq!(error.reason, format!("`*`: {reason}"));
+    };
+    check(
+        json!([{"Click": "#a"}, {"Fly": 1}]),
+        "step 2: unknown step `Fly`",
+    );
+    check(
+        json!([{"Click": 1}]),
+        "step 1: `selector` is missing or not a string",
+    );
+    check(json!([7]), "step 1: is neither an object nor a name");
+    check(json!("x"), "the steps are not a list");
+}
+
+#[test]
+fn a_path_has_its_own_value_before_its_prefix_and_before_all() {
+    let scripts = json!({"*": "all", "/a": "short", "/a/b": "long", "/a/b/c": "exact"});
+    let plan = RenderPlan::new(RenderWish {
+        execution_scripts: object(scripts),
+        ..RenderWish::default()
+    });
+    let plan = plan.expect("a plan");
+    let check = |path: &str, expected: &str| {
+        assert_eq!(
+            plan.scripts.find(path).map(String::as_str),
+            Some(expected),
+            "{path}"
+        );
+    };
+    check("/", "all");
+    check("/a/x", "short");
+    check("/a/b/x", "long");
+    check("/a/b/c", "exact");
+}
+
+#[test]
+fn waits_combine_and_end() {
+    let check = |form: Value, expected: WaitPlan| assert_eq!(wait(form), Ok(expected));
+    let seconds = Duration::from_secs;
+    check(
+        json!(250),
+        WaitPlan {
+            delay: Some(Duration::from_millis(250)),
+            ..WaitPlan::default()
+        },
+    );
+    let form = json!({
+        "idle_network": {"timeout": {"secs": 5, "nanos": 0}},
+        "almost_idle_network0": {},
+        "selector": {"selector": "#a", "timeout": {"secs": 600, "nanos": 0}},
+        "dom": {"selector": "#b", "timeout": {"secs": 1}},
+        "delay": null,
+        "page_navigations": true,
+    });
+    check(
+        form,
+        WaitPlan {
+            idle: Some(seconds(5)),
+            almost_idle: Some(WAIT_DEFAULT),
+            selector: Some(("#a".to_owned(), WAIT_MAX)),
+            dom: Some((Some("#b".to_owned()), seconds(1))),
+            delay: None,
+            navigation: true,
+        },
+    );
+    assert_eq!(
+        wait(json!({"selector": {}})),
+        Err("`selector`: `selector` is missing or not a string".to_owned())
+    );
+    assert_eq!(
+        wait(json!({"idle": {}})),
+        Err("`idle`: is not a known condition".to_owned())
+    );
+    assert!(wait(json!("soon")).is_err());
+}
+
+#[test]
+fn a_window_has_bounds() {
+    let check = |value: Value| window(object(value).expect("an object"));
+    assert_eq!(check(json!({})), Ok(Window::default()));
+    let phone = check(
+        json!({"width": 390, "height": 844, "emulating_mobile": true, "has_touch": true, "device_scale_factor": 3}),
+    );
+    let phone = phone.expect("a window");
+    assert!((phone.width, phone.height, phone.mobile, phone.touch) == (390, 844, true, true));
+    for bad in [
+        json!({"width": 0}),
+        json!({"height": 100_000}),
+        json!({"device_scale_factor": 50}),
+        json!({"has_touch": 1}),
+    ] {
+        assert!(check(bad.clone()).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn only_some_wishes_need_a_browser() {
+    let plan = |wish| RenderPlan::new(wish).expect("a plan").needs_browser();
+    assert!(!plan(RenderWish::default()));
+    let load = LoadPlan {
+        block_ads: true,
+        ..LoadPlan::default()
+    };
+    assert!(!plan(RenderWish {
+        load,
+        ..RenderWish::default()
+    }));
+    assert!(plan(RenderWish {
+        scroll: Some(1),
+        ..RenderWish::default()
+    }));
+    assert!(plan(RenderWish {
+        wait_for: Some(json!(1)),
+        ..RenderWish::default()
+    }));
+}

@@ -1,0 +1,291 @@
+//! One browser process: it is started, gives every page a context of its own, and is replaced before it grows old.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chromiumoxide::cdp::browser_protocol::browser::{
+    BrowserContextId, GetVersionParams, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams,
+};
+use chromiumoxide::cdp::browser_protocol::system_info::GetProcessInfoParams;
+use chromiumoxide::cdp::browser_protocol::target::{
+    AttachToTargetParams, CloseTargetParams, CreateBrowserContextParams, CreateTargetParams,
+    DisposeBrowserContextParams, SetDiscoverTargetsParams, TargetId,
+};
+use chromiumoxide::types::Command;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use super::launch::{self, Running};
+use super::wire::{CallError, Event, Wire};
+use super::{RenderConfig, RenderError};
+
+/// How long a browser may take to answer for the first time: one second warm, several on a cold disk.
+const START_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long a browser may take for a command that no page can delay; beyond it the whole browser hangs.
+const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// A running browser.
+pub(super) struct Browser {
+    running: Mutex<Option<Running>>,
+    wire: Wire,
+    /// The browser's `User-Agent`, as a browser with a window says it.
+    pub(super) user_agent: String,
+    started: Instant,
+    pages: AtomicU32,
+    open: AtomicU32,
+    is_spent: AtomicBool,
+    shared_cpu: Mutex<SharedCpu>,
+}
+
+/// CPU time of the processes that serve all pages, dealt out to those that are open.
+#[derive(Default)]
+struct SharedCpu {
+    last: f64,
+    /// What a page that was always open would have got.
+    dealt: f64,
+}
+
+/// A page's own context and its session.
+pub(super) struct Context {
+    pub(super) session: String,
+    pub(super) target: TargetId,
+    pub(super) context: BrowserContextId,
+    pub(super) events: Option<mpsc::Receiver<Event>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TargetInfo {
+    target_id: TargetId,
+    opener_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TargetCreated {
+    target_info: TargetInfo,
+}
+
+impl Browser {
+    /// Starts one and waits until it answers.
+    ///
+    /// # Errors
+    /// [`RenderError::Launch`].
+    pub(super) async fn start(
+        program: &std::path::Path,
+        config: &RenderConfig,
+    ) -> Result<Self, RenderError> {
+        let (mut running, wire) = launch::start(program, config)?;
+        let top = wire.listen("");
+        let version = wire.call(None, GetVersionParams::default());
+        let version = match tokio::time::timeout(START_TIME_MAX, version).await {
+            Ok(Ok(version)) => version,
+            failed => {
+                let reason = match failed {
+                    Err(_) => format!("it did not answer within {} s", START_TIME_MAX.as_secs()),
+                    Ok(_) => match running.last_words().await {
+                        words if words.is_empty() => "it ended at once".to_owned(),
+                        words => words,
+                    },
+                };
+                running.end().await;
+                return Err(RenderError::Launch(reason));
+            }
+        };
+        running.silence();
+        let browser = Self {
+            running: Mutex::new(Some(running)),
+            user_agent: version.user_agent.replace("HeadlessChrome", "Chrome"),
+            wire,
+            started: Instant::now(),
+            pages: AtomicU32::new(0),
+            open: AtomicU32::new(0),
+            is_spent: AtomicBool::new(false),
+            shared_cpu: Mutex::default(),
+        };
+        let discover = SetDiscoverTargetsParams::new(true);
+        browser.command(discover).await?;
+        browser.close_pop_ups(top);
+        metrics::counter!("trawl_browser_launches_total").increment(1);
+        Ok(browser)
+    }
+
+    /// Closes every window that a page opens, for as long as the browser lives.
+    fn close_pop_ups(&self, mut top: mpsc::Receiver<Event>) {
+        let closer = self.wire.poster();
+        tokio::spawn(async move {
+            while let Some(event) = top.recv().await {
+                if event.method != "Target.targetCreated" {
+                    continue;
+                }
+                if let Ok(TargetCreated { target_info }) = serde_json::from_str(event.params.get())
+                    && target_info.opener_id.is_some()
+                {
+                    closer.post(&CloseTargetParams::new(target_info.target_id));
+                }
+            }
+        });
+    }
+
+    pub(super) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// A command to the browser itself. One that takes too long ends the browser: it hangs.
+    pub(super) async fn command<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
+        let answer = self.wire.call(None, params);
+        match tokio::time::timeout(COMMAND_TIME_MAX, answer).await {
+            Ok(answer) => Ok(answer?),
+            Err(_) => {
+                self.spend();
+                self.wire.gone().cancel();
+                Err(RenderError::Crashed)
+            }
+        }
+    }
+
+    /// A context of its own behind the proxy at this address, with an empty page.
+    pub(super) async fn open(&self, proxy: std::net::SocketAddr) -> Result<Context, RenderError> {
+        let mut context = CreateBrowserContextParams::default();
+        context.dispose_on_detach = Some(true);
+        context.proxy_server = Some(format!("http://{proxy}"));
+        context.proxy_bypass_list = Some("<-loopback>".to_owned());
+        let context = self.command(context).await?.browser_context_id;
+        let mut target = CreateTargetParams::new("about:blank");
+        target.browser_context_id = Some(context.clone());
+        let target = match self.command(target).await {
+            Ok(created) => created.target_id,
+            Err(error) => {
+                self.dispose(context).await;
+                return Err(error);
+            }
+        };
+        let mut attach = AttachToTargetParams::new(target.clone());
+        attach.flatten = Some(true);
+        let mut downloads = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny);
+        downloads.browser_context_id = Some(context.clone());
+        let (attached, denied) = tokio::join!(self.command(attach), self.command(downloads));
+        let session = match (attached, denied) {
+            (Ok(attached), Ok(_)) => String::from(attached.session_id),
+            (Err(error), _) | (_, Err(error)) => {
+                self.dispose(context).await;
+                return Err(error);
+            }
+        };
+        let events = Some(self.wire.listen(&session));
+        Ok(Context {
+            session,
+            target,
+            context,
+            events,
+        })
+    }
+
+    /// Wipes a context with everything in it.
+    pub(super) async fn dispose(&self, context: BrowserContextId) {
+        // When it fails the browser is gone or hangs; either way it is not used again.
+        if self
+            .command(DisposeBrowserContextParams::new(context))
+            .await
+            .is_err()
+        {
+            self.spend();
+        }
+    }
+
+    /// Whether another page may be opened here.
+    pub(super) fn is_fit(&self, config: &RenderConfig) -> bool {
+        !self.is_spent.load(Ordering::Relaxed)
+            && !self.wire.gone().is_cancelled()
+            && self.pages.load(Ordering::Relaxed) < config.pages_per_process
+            && self.started.elapsed() < config.process_age_max
+    }
+
+    /// No further page is opened here.
+    pub(super) fn spend(&self) {
+        self.is_spent.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn page_opened(&self) {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn page_closed(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Pages that are open.
+    pub(super) fn open_pages(&self) -> u32 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Looks at the memory of the processes: too much, and no further page is opened here; far too much, and the largest
+    /// page loses its process.
+    pub(super) fn check_memory(&self, config: &RenderConfig) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(running) = &*running else {
+            return;
+        };
+        let memory = running.memory();
+        if memory.total > config.process_bytes_max {
+            self.spend();
+        }
+        if memory.total > config.process_bytes_max + config.process_bytes_max / 2
+            && let Some((process, bytes)) = memory.largest
+        {
+            tracing::warn!(bytes, "a page grew too large and lost its process");
+            running.kill(process);
+        }
+    }
+
+    /// Deals out the CPU time that the shared processes used since the last time among the open pages, and returns the sum
+    /// of what an open page got so far, in seconds.
+    pub(super) async fn shared_cpu(&self) -> Result<f64, RenderError> {
+        let processes = self
+            .command(GetProcessInfoParams::default())
+            .await?
+            .process_info;
+        let shared = processes
+            .iter()
+            .filter(|process| process.r#type != "renderer");
+        let total: f64 = shared.map(|process| process.cpu_time).sum();
+        let mut cpu = self
+            .shared_cpu
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let open = f64::from(self.open_pages().max(1));
+        cpu.dealt += (total - cpu.last).max(0.0) / open;
+        cpu.last = cpu.last.max(total);
+        Ok(cpu.dealt)
+    }
+
+    /// Kills all its processes and waits for their end.
+    pub(super) async fn end(&self) {
+        self.spend();
+        self.wire.gone().cancel();
+        let running = self
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(running) = running {
+            running.end().await;
+        }
+    }
+}
+
+impl Context {
+    /// Sends a command to the page.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub(super) async fn call<T: Command>(
+        &self,
+        wire: &Wire,
+        params: T,
+    ) -> Result<T::Response, CallError> {
+        wire.call(Some(&self.session), params).await
+    }
+}

@@ -1,0 +1,327 @@
+//! Finding the browser, its command line, and its processes. No part of the command line comes from a request.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, getuid, kill_process, kill_process_group, test_kill_process_group,
+};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
+
+use super::wire::Wire;
+use super::{RenderConfig, RenderError};
+
+/// Names looked for on the search path, in order.
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+/// Bytes kept of what a browser that fails to start says.
+const LAST_WORDS_BYTES_MAX: usize = 4_096;
+/// How long killed processes may take to vanish.
+const VANISH_TIME_MAX: Duration = Duration::from_secs(5);
+/// Heap of one page's scripts, in megabytes: a page beyond it crashes alone. Large applications use a tenth.
+const SCRIPT_HEAP_MB: u32 = 512;
+
+/// Switches of every browser. What each group is for stands beside it.
+const FLAGS: &[&str] = &[
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--disable-gpu",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    "--block-new-web-contents",
+    // Nothing but the pages goes out, and pages through the proxy of their context alone: any other way ends at a closed
+    // port, and no name is ever looked up.
+    "--proxy-server=http://127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-sync",
+    "--disable-domain-reliability",
+    "--disable-client-side-phishing-detection",
+    "--disable-field-trial-config",
+    "--metrics-recording-only",
+    "--no-pings",
+    // One renderer process for one page, whatever frames it has: its CPU time is the page's own, and a page is one caller's.
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process,BackForwardCache,Translate,OptimizationHints,MediaRouter,\
+DialMediaRouteProvider,CertificateTransparencyComponentUpdater,AutofillServerCommunication,InterestFeedContentSuggestions,\
+Prerender2,SpareRendererForSitePerProcess,GlobalMediaControls,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+    // Pages that nobody looks at run at full speed.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+];
+
+/// The browser's file: the configured one, else the first found on `search_path`.
+pub(super) fn find(configured: Option<&Path>, search_path: &OsStr) -> Option<PathBuf> {
+    match configured {
+        Some(path) => path.is_file().then(|| path.to_owned()),
+        None => {
+            let folders: Vec<PathBuf> = std::env::split_paths(search_path).collect();
+            let candidates = NAMES
+                .iter()
+                .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+            candidates.into_iter().find(|path| path.is_file())
+        }
+    }
+}
+
+/// A running browser with its folder. Its whole process group is killed when this is dropped.
+pub(super) struct Running {
+    group: Pid,
+    child: Option<Child>,
+    profile: Option<TempDir>,
+}
+
+/// Starts the browser. It has answered nothing yet.
+///
+/// # Errors
+/// [`RenderError::Launch`].
+pub(super) fn start(program: &Path, config: &RenderConfig) -> Result<(Running, Wire), RenderError> {
+    let failed = |reason: String| RenderError::Launch(reason);
+    let profile = tempfile::Builder::new().prefix("trawl-browser-").tempdir();
+    let profile = profile.map_err(|error| failed(format!("no folder for it: {error}")))?;
+    // The shell only moves the two pipes to the descriptors 3 and 4, where the browser looks for them.
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh"])
+        .arg(program)
+        .args(FLAGS)
+        .arg(format!("--js-flags=--max-old-space-size={SCRIPT_HEAP_MB}"))
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .env_clear()
+        .env("PATH", &config.search_path)
+        .env("HOME", profile.path())
+        .env("TMPDIR", profile.path())
+        .env("LANG", "C.UTF-8")
+        .current_dir(profile.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    if config.no_sandbox {
+        command.arg("--no-sandbox");
+    } else if getuid().is_root() {
+        let (user, group) = account(&config.user).ok_or_else(|| {
+            failed(format!(
+                "it must not run as root, and there is no user `{}`; name another one in `[browser] user`, or set `no_sandbox = true`",
+                config.user
+            ))
+        })?;
+        let handed = chown(profile.path(), Some(user), Some(group));
+        handed.map_err(|error| failed(format!("its folder cannot be handed over: {error}")))?;
+        command.uid(user).gid(group);
+    }
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let group = group.ok_or_else(|| failed("it ended at once".to_owned()))?;
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let (Some(input), Some(output)) = (input, output) else {
+        return Err(failed("its pipes are missing".to_owned()));
+    };
+    let running = Running {
+        group,
+        child: Some(child),
+        profile: Some(profile),
+    };
+    Ok((running, Wire::open(input, output)))
+}
+
+impl Running {
+    /// What the browser said before it failed to start, in one line; waits for its end.
+    pub(super) async fn last_words(&mut self) -> String {
+        let Some(mut stderr) = self.child.as_mut().and_then(|child| child.stderr.take()) else {
+            return String::new();
+        };
+        let mut words = vec![0; LAST_WORDS_BYTES_MAX];
+        let mut length = 0;
+        let reading = async {
+            while length < words.len() {
+                match stderr.read(&mut words[length..]).await {
+                    Ok(read) if read > 0 => length += read,
+                    _ => break,
+                }
+            }
+        };
+        let _late = tokio::time::timeout(Duration::from_millis(500), reading).await;
+        let words = String::from_utf8_lossy(&words[..length]).into_owned();
+        let told = words
+            .lines()
+            .find(|line| line.contains("FATAL") || line.contains("sandbox"));
+        told.or_else(|| words.lines().last())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Lets the browser talk to nobody from now on, so that a full pipe never stops it.
+    pub(super) fn silence(&mut self) {
+        if let Some(mut stderr) = self.child.as_mut().and_then(|child| child.stderr.take()) {
+            tokio::spawn(async move { tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await });
+        }
+    }
+
+    /// Kills every process of the browser, waits until all are gone, and removes its folder.
+    pub(super) async fn end(mut self) {
+        let (child, profile) = (self.child.take(), self.profile.take());
+        finish(self.group, child, profile).await;
+    }
+
+    /// Private memory of the browser's processes, and the largest renderer among them.
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.group)
+    }
+
+    /// Kills one process of the browser.
+    pub(super) fn kill(&self, process: Pid) {
+        let _gone = kill_process(process, Signal::KILL);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let (Some(child), profile) = (self.child.take(), self.profile.take()) else {
+            return;
+        };
+        let _gone = kill_process_group(self.group, Signal::KILL);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(finish(self.group, Some(child), profile));
+        }
+    }
+}
+
+async fn finish(group: Pid, child: Option<Child>, profile: Option<TempDir>) {
+    let _gone = kill_process_group(group, Signal::KILL);
+    if let Some(mut child) = child {
+        let _late = tokio::time::timeout(VANISH_TIME_MAX, child.wait()).await;
+    }
+    let deadline = Instant::now() + VANISH_TIME_MAX;
+    while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let removed = tokio::task::spawn_blocking(move || profile.map(TempDir::close)).await;
+    if let Ok(Some(Err(error))) = removed {
+        tracing::warn!(%error, "a browser's folder could not be removed");
+    }
+}
+
+/// User and group number of an account.
+fn account(name: &str) -> Option<(u32, u32)> {
+    let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
+    accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let is_wanted = fields.next() == Some(name);
+        let (user, group) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+        (is_wanted && user != 0).then_some((user, group))
+    })
+}
+
+/// Private resident memory of a process group.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// What all processes have to themselves, in bytes.
+    pub(super) total: u64,
+    /// The largest process that runs a page, with its bytes.
+    pub(super) largest: Option<(Pid, u64)>,
+}
+
+fn memory(group: Pid) -> Memory {
+    let page_size = rustix::param::page_size() as u64;
+    let mut memory = Memory::default();
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return memory;
+    };
+    for process in processes.flatten() {
+        let path = process.path();
+        let name = process.file_name();
+        let id = name.to_str().and_then(|name| name.parse().ok());
+        let Some(id) = id.and_then(Pid::from_raw) else {
+            continue;
+        };
+        let Some(pages) = resident_pages(&path, group) else {
+            continue;
+        };
+        let bytes = pages * page_size;
+        memory.total += bytes;
+        if memory.largest.is_none_or(|(_, largest)| bytes > largest) && is_renderer(&path) {
+            memory.largest = Some((id, bytes));
+        }
+    }
+    memory
+}
+
+/// Private resident pages of a process of this group. proc(5): `stat` field 5 is the group, `statm` fields 2 and 3 are all and
+/// shared resident pages.
+fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
+    let stat = std::fs::read_to_string(process.join("stat")).ok()?;
+    let after_name = stat.rsplit_once(')')?.1;
+    let its_group: i32 = after_name.split_whitespace().nth(2)?.parse().ok()?;
+    if its_group != group.as_raw_nonzero().get() {
+        return None;
+    }
+    let statm = std::fs::read_to_string(process.join("statm")).ok()?;
+    let mut fields = statm.split_whitespace().skip(1);
+    let resident: u64 = fields.next()?.parse().ok()?;
+    let shared: u64 = fields.next()?.parse().ok()?;
+    Some(resident.saturating_sub(shared))
+}
+
+fn is_renderer(process: &Path) -> bool {
+    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0)
+        .any(|argument| argument == b"--type=renderer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configured_browser_that_is_not_there_is_not_replaced_by_another() {
+        let missing = Path::new("/nowhere/chromium");
+        assert_eq!(find(Some(missing), OsStr::new("/usr/bin")), None);
+        assert_eq!(find(None, OsStr::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn the_first_name_on_the_path_wins() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["google-chrome", "chromium"] {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let found = find(None, folder.path().as_os_str());
+        assert_eq!(found, Some(folder.path().join("chromium")));
+    }
+
+    #[test]
+    fn nobody_is_a_user_and_root_is_none() {
+        assert!(account("root").is_none());
+        assert!(account("no such user").is_none());
+    }
+}

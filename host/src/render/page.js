@@ -1,0 +1,126 @@
+// What Trawl asks of a page, evaluated in a world of its own so that the page's scripts cannot change it.
+({
+  // The document as HTML: shadow roots as the flattened tree, same-origin frames in place, without `noscript`.
+  serialise(limit) {
+    const VOID = new Set("area base br col embed hr img input link meta source track wbr".split(" "));
+    const RAW = new Set("style script xmp iframe noembed noframes plaintext".split(" "));
+    const FRAMES_MAX = 50, DEPTH_MAX = 5;
+    const out = [];
+    let size = 0, frames = 0;
+    const put = (text) => {
+      size += text.length;
+      if (size > limit) throw new Error("the document is larger than " + limit + " characters");
+      out.push(text);
+    };
+    const attribute = (text) => text.replace(/&/g, "&amp;").replace(/\u00a0/g, "&nbsp;").replace(/"/g, "&quot;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    const text = (text) => text.replace(/&/g, "&amp;").replace(/\u00a0/g, "&nbsp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    const inner = (frame) => {
+      try { const document = frame.contentDocument; return document && document.body && document.body.childNodes.length ? document : null; } catch { return null; }
+    };
+    // Elements that need more than their own outerHTML, with all that contain them.
+    const special = new Set();
+    const look = (root) => {
+      for (const element of root.querySelectorAll("*")) {
+        const name = element.localName;
+        if (element.shadowRoot || name === "noscript" || name === "iframe" || name === "frame" || name === "slot") {
+          for (let at = element; at && !special.has(at); at = at.parentNode) special.add(at);
+          if (element.shadowRoot) look(element.shadowRoot);
+        }
+      }
+    };
+    const open = (element, name) => {
+      let tag = "<" + name;
+      for (const { name, value } of element.attributes) tag += " " + name + '="' + attribute(value) + '"';
+      put(tag + ">");
+    };
+    const children = (nodes, depth, shadow) => { for (const node of nodes) write(node, depth, shadow); };
+    const write = (node, depth, shadow) => {
+      switch (node.nodeType) {
+        case 3: {
+          const parent = node.parentNode && node.parentNode.localName;
+          put(RAW.has(parent) ? node.data : text(node.data));
+          return;
+        }
+        case 8: put("<!--" + node.data + "-->"); return;
+        case 10: put("<!DOCTYPE " + node.name + ">"); return;
+        case 1: break;
+        default: return;
+      }
+      const name = node.prefix ? node.prefix + ":" + node.localName : node.localName;
+      // Style of a shadow root is for its own tree alone; noscript is for readers without scripts.
+      if (name === "noscript" || (shadow && (name === "style" || name === "link"))) return;
+      if (name === "slot" && shadow) {
+        const assigned = node.assignedNodes();
+        if (assigned.length) children(assigned, depth, false);
+        else children(node.childNodes, depth, true);
+        return;
+      }
+      if (!special.has(node) && !shadow) { put(node.outerHTML); return; }
+      if (name === "iframe" || name === "frame") {
+        const document = depth < DEPTH_MAX && frames < FRAMES_MAX ? inner(node) : null;
+        if (!document) { put(node.outerHTML); return; }
+        frames += 1;
+        look(document);
+        put('<div data-frame="' + attribute(document.URL) + '">');
+        children(document.body.childNodes, depth + 1, false);
+        put("</div>");
+        return;
+      }
+      open(node, name);
+      if (VOID.has(name)) return;
+      if (node.shadowRoot) children(node.shadowRoot.childNodes, depth, true);
+      else children((name === "template" ? node.content : node).childNodes, depth, shadow);
+      put("</" + name + ">");
+    };
+    look(document);
+    children(document.childNodes, 0, false);
+    return out.join("");
+  },
+  address() { return location.href; },
+  has(selector) { return document.querySelector(selector) !== null; },
+  // The middle of an element after it was scrolled into sight; null when it is not there, [] when it has no size.
+  point(selector) {
+    const element = document.querySelector(selector);
+    if (!element) return null;
+    element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return width && height ? [x + width / 2, y + height / 2] : [];
+  },
+  click(selector) { document.querySelector(selector).click(); },
+  clickAll(selector, most) {
+    const elements = [...document.querySelectorAll(selector)].slice(0, most);
+    for (const element of elements) element.click();
+    return elements.length;
+  },
+  // Makes an element ready for typed text; "done" when its value was set at once.
+  fill(selector, value) {
+    const element = document.querySelector(selector);
+    if (!element) return "missing";
+    if (element.localName === "select") {
+      element.value = value;
+      element.dispatchEvent(new Event("input", { bubbles: true }));
+      element.dispatchEvent(new Event("change", { bubbles: true }));
+      return "done";
+    }
+    element.focus();
+    if (element.select) element.select();
+    else document.getSelection().selectAllChildren(element);
+    return "typed";
+  },
+  changed(selector) { document.querySelector(selector)?.dispatchEvent(new Event("change", { bubbles: true })); },
+  // Resolves once nothing under `selector` has changed for `quiet` ms; false when there is no such element.
+  settled(selector, quiet) {
+    const root = selector ? document.querySelector(selector) : document;
+    if (!root) return false;
+    return new Promise((resolve) => {
+      let timer;
+      const watch = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, quiet); });
+      const end = () => { watch.disconnect(); resolve(true); };
+      watch.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+      timer = setTimeout(end, quiet);
+    });
+  },
+  height() { return Math.max(document.documentElement?.scrollHeight ?? 0, document.body?.scrollHeight ?? 0); },
+  scrollBy(x, y) { window.scrollBy({ left: x, top: y, behavior: "instant" }); },
+  scrollToEnd() { window.scrollTo({ top: this.height(), behavior: "instant" }); return this.height(); },
+})
