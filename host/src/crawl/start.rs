@@ -41,6 +41,8 @@ pub(super) struct Beginning {
 /// Runs a crawl to its end, or until the server stops. Failures are the crawl's stop reason, and in the log.
 pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
     let job = Arc::clone(&beginning.job);
+    // The caller's answer ends only when the crawl's end is written down: whoever has read it to its end may ask how it ended.
+    let _still_answering = beginning.listener.clone();
     let parts = &crawls.parts;
     let ended = match wait_for_turn(crawls, &job).await {
         Turn::Come(_place) => match crawl(crawls, beginning).await {
