@@ -1,5 +1,6 @@
 //! App: the only place where rooms are built and joined.
 
+mod door;
 mod health;
 mod run;
 mod settings;
@@ -16,6 +17,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use door::EgressDoor;
 use run::AppRun;
 
 use crate::api::{self, Health, Run, Service};
@@ -32,6 +34,7 @@ use crate::page::{Payer, Rooms};
 use crate::plan::ConfiguredPool;
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
+use crate::render::Renderer;
 use crate::robots::Robots;
 use crate::routing::Routing;
 use crate::sitemap::Sitemaps;
@@ -64,10 +67,12 @@ pub struct App {
     webhooks: Arc<Webhooks>,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
+    renderer: Option<Arc<Renderer>>,
     tasks: TaskTracker,
     pages: Option<Arc<PageCache>>,
     stop: CancellationToken,
     health: Mutex<Option<(Instant, Health)>>,
+    browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
     started: Instant,
     data: PathBuf,
 }
@@ -83,6 +88,7 @@ pub struct Engine {
     /// What the sitemaps name.
     pub sitemaps: Arc<Sitemaps>,
     egress: Arc<Egress>,
+    renderer: Option<Arc<Renderer>>,
 }
 
 impl Engine {
@@ -117,7 +123,14 @@ impl Engine {
             settings::robots_token(config)?,
         ));
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
-        let routing = Routing::new(fetcher, politeness, Arc::clone(&robots)).with_cache(pages);
+        let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots)).with_cache(pages);
+        let door = EgressDoor(Arc::clone(&egress));
+        let renderer =
+            settings::browser(config).map(|config| Renderer::new(config, Arc::new(door)));
+        let renderer = renderer.map(Arc::new);
+        if let Some(renderer) = &renderer {
+            routing = routing.with_browser(Arc::clone(renderer));
+        }
         let manifest =
             std::path::absolute(manifest).context("the plugin manifest has no absolute path")?;
         let cache_dir = std::path::absolute(compiled)
@@ -141,7 +154,15 @@ impl Engine {
             robots,
             sitemaps,
             egress,
+            renderer,
         })
+    }
+
+    /// Ends the browser, if one runs.
+    pub async fn close(&self) {
+        if let Some(renderer) = &self.renderer {
+            renderer.close().await;
+        }
     }
 }
 
@@ -190,6 +211,7 @@ impl App {
             plugins: engine.plugins,
             rooms: engine.rooms,
             egress: engine.egress,
+            renderer: engine.renderer,
             billing,
             webhooks,
             store,
@@ -197,6 +219,7 @@ impl App {
             stop,
             pages,
             health: Mutex::default(),
+            browser_health: Mutex::default(),
             started: Instant::now(),
             data: places.data.clone(),
         }))
@@ -256,6 +279,9 @@ impl App {
         self.billing.close().await;
         self.tasks.close();
         let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
+        if let Some(renderer) = &self.renderer {
+            renderer.close().await;
+        }
         if let Some(pages) = &self.pages {
             let _late = tokio::time::timeout(DRAIN_MAX, pages.flush()).await;
         }

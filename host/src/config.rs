@@ -18,6 +18,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// Pages kept for the next time they are asked for.
     pub cache: CacheSettings,
+    /// The browser that renders pages.
+    pub browser: BrowserSettings,
 }
 
 /// `[egress]`
@@ -106,6 +108,41 @@ impl Default for CacheSettings {
     fn default() -> Self {
         // About 70,000 pages of the usual size, compressed.
         Self { size_mib: 1024 }
+    }
+}
+
+/// `[browser]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BrowserSettings {
+    /// The browser's file; without it the first of `chromium`, `chromium-browser`, `google-chrome` on the `PATH`.
+    pub program: Option<PathBuf>,
+    /// The account that it runs as when the server is root, since its sandbox refuses to run as root.
+    pub user: String,
+    /// Run it without its own sandbox, for containers that do not let it have one. A page that breaks out of the browser then
+    /// has the server's rights.
+    pub no_sandbox: bool,
+    /// Pages open at the same time, over all runs; 0 is no browser at all.
+    pub tabs: usize,
+    /// Pages after which a process is replaced.
+    pub pages_per_process: u32,
+    /// Minutes after which a process is replaced.
+    pub minutes_per_process: u64,
+    /// Mebibytes of a process and its children after which it is replaced.
+    pub memory_mib: u64,
+}
+
+impl Default for BrowserSettings {
+    fn default() -> Self {
+        Self {
+            program: None,
+            user: "nobody".to_owned(),
+            no_sandbox: false,
+            tabs: 8,
+            pages_per_process: 200,
+            minutes_per_process: 30,
+            memory_mib: 2048,
+        }
     }
 }
 

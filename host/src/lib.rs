@@ -13,9 +13,9 @@ pub mod politeness;
 pub mod egress;
 
 pub mod fetch;
+pub mod render;
 pub mod robots;
 pub mod sitemap;
-pub mod render;
 
 pub mod cache;
 pub mod document;

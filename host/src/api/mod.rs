@@ -20,9 +20,11 @@ mod post;
 mod rate;
 mod router;
 mod scrape;
+mod screenshot;
 mod service;
 mod stream;
 mod transform;
+mod unblocker;
 mod wire;
 
 #[cfg(test)]

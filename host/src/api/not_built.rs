@@ -3,9 +3,7 @@
 use super::error::ApiError;
 
 /// POST endpoints without anything behind them.
-pub(super) const POSTS: [&str; 11] = [
-    "/screenshot",
-    "/unblocker",
+pub(super) const POSTS: [&str; 9] = [
     "/search",
     "/pipeline/extract-contacts",
     "/pipeline/extract-qa",

@@ -11,7 +11,7 @@ use utoipa::{Modify, OpenApi};
 use super::Api;
 use super::error::ApiError;
 use super::post::Form;
-use super::{crawl, credits, health, links, plugins, scrape, transform};
+use super::{crawl, credits, health, links, plugins, scrape, screenshot, transform, unblocker};
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
@@ -24,6 +24,8 @@ use super::{crawl, credits, health, links, plugins, scrape, transform};
     paths(
         scrape::scrape,
         links::links,
+        screenshot::screenshot,
+        unblocker::unblocker,
         crawl::crawl,
         crawl::show,
         crawl::stop,

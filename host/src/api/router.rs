@@ -14,7 +14,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use super::rate::Rates;
 use super::{
     Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe,
-    openapi, plugins, scrape, transform,
+    openapi, plugins, scrape, screenshot, transform, unblocker,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -56,6 +56,8 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
         ("/links", post(links::links)),
+        ("/screenshot", post(screenshot::screenshot)),
+        ("/unblocker", post(unblocker::unblocker)),
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),

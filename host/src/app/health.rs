@@ -8,6 +8,7 @@ use url::Url;
 
 use super::App;
 use crate::api::Health;
+use crate::billing::Tariff;
 use crate::egress::SAMPLE_HOST;
 use crate::fetch::CookieJar;
 use crate::model::{Content, Nanodollars, Piece};
@@ -21,6 +22,10 @@ use crate::plan::{
 const FRESH: Duration = Duration::from_secs(1);
 /// How long the sample page may take.
 const TIME_MAX: Duration = Duration::from_secs(5);
+/// The same for a browser, which may have to be started first.
+const BROWSER_TIME_MAX: Duration = Duration::from_secs(15);
+/// How long the answer of the browser is used again.
+const BROWSER_FRESH: Duration = Duration::from_secs(30);
 
 impl App {
     /// Serves the sample page unless that was done a moment ago.
@@ -37,25 +42,18 @@ impl App {
     }
 
     async fn measured_health(&self) -> Health {
-        let started = Instant::now();
         let context = RunContext {
             registry: self.plugins.snapshot(),
             jar: Arc::new(CookieJar::new()),
+            owner: String::new(),
+            tariff: Tariff::FlatRate,
         };
-        let plan = sample_plan();
-        let (outcome, _) = page::produce(&self.rooms, &context, &plan).await;
-        let error = outcome.error.or_else(|| match outcome.content {
-            Content::One(Piece::Text(text)) if !text.is_empty() => None,
-            _ => Some("the sample page came back empty".to_owned()),
-        });
-        let is_healthy = error.is_none();
-        let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let http = self.tried(&context, Engine::Http).await;
+        let browser = self.browser_health(&context).await;
+        let is_healthy = http["ok"] == true;
         let report = json!({
             "status": if is_healthy { "ok" } else { "failing" },
-            "engines": {
-                "http": { "ok": is_healthy, "milliseconds": milliseconds, "error": error },
-                "browser": { "ok": false, "error": "no browser is installed" },
-            },
+            "engines": { "http": http, "browser": browser },
             "plugins_generation": context.registry.generation(),
             "uptime_seconds": self.started.elapsed().as_secs(),
             "version": env!("CARGO_PKG_VERSION"),
@@ -64,15 +62,52 @@ impl App {
     }
 }
 
-fn sample_plan() -> PagePlan {
+impl App {
+    /// How the browser did. A page is rendered once in a while only: it costs a thousand times what plain HTTP does.
+    async fn browser_health(&self, context: &RunContext) -> Value {
+        let is_installed = self
+            .renderer
+            .as_ref()
+            .is_some_and(|renderer| renderer.is_installed());
+        if !is_installed {
+            return json!({ "ok": false, "error": "no browser is installed" });
+        }
+        let mut last = self.browser_health.lock().await;
+        if let Some((at, report)) = &*last
+            && at.elapsed() < BROWSER_FRESH
+        {
+            return report.clone();
+        }
+        let report = self.tried(context, Engine::Browser).await;
+        *last = Some((Instant::now(), report.clone()));
+        report
+    }
+
+    /// Serves the sample page by one engine and says how that went.
+    async fn tried(&self, context: &RunContext, engine: Engine) -> Value {
+        let started = Instant::now();
+        let (outcome, _) = page::produce(&self.rooms, context, &sample_plan(engine)).await;
+        let error = outcome.error.or_else(|| match outcome.content {
+            Content::One(Piece::Text(text)) if !text.is_empty() => None,
+            _ => Some("the sample page came back empty".to_owned()),
+        });
+        let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        json!({ "ok": error.is_none(), "milliseconds": milliseconds, "error": error })
+    }
+}
+
+fn sample_plan(engine: Engine) -> PagePlan {
     let requested = format!("http://{SAMPLE_HOST}/");
     let url = Url::parse(&requested).expect("the sample site has a valid address");
     PagePlan {
         url: Ok(url),
         requested,
-        engine: Engine::Http,
+        engine,
         fetch: Arc::new(FetchPlan {
-            timeout: TIME_MAX,
+            timeout: match engine {
+                Engine::Browser => BROWSER_TIME_MAX,
+                Engine::Http | Engine::Smart => TIME_MAX,
+            },
             headers: Vec::new(),
             cookies: Vec::new(),
             user_agent: None,
@@ -84,6 +119,7 @@ fn sample_plan() -> PagePlan {
                 enabled: false,
                 max_age: Duration::ZERO,
                 allow_stale: false,
+                skip_browser: false,
             },
             pace: Pace::default(),
             gate: None,
@@ -107,5 +143,6 @@ fn sample_plan() -> PagePlan {
         }),
         ceiling: Nanodollars::ZERO,
         router: RouterPlan::default(),
+        render: Arc::default(),
     }
 }

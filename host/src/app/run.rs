@@ -36,6 +36,8 @@ impl AppRun {
         let context = RunContext {
             registry,
             jar: Arc::new(CookieJar::new()),
+            owner: payer.account.to_string(),
+            tariff: payer.tariff,
         };
         Self {
             rooms,
@@ -114,5 +116,6 @@ fn input(source: TransformSource) -> Input {
         url: source.url.unwrap_or_else(nowhere),
         body: source.html,
         content_type: "text/html".to_owned(),
+        picture: None,
     }
 }

@@ -1,6 +1,7 @@
 //! From the configuration's words to the rooms' own settings.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::Context;
 use url::Url;
@@ -10,6 +11,7 @@ use crate::config::{Config, ProxySettings};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::model::Nanodollars;
 use crate::plan::{ConfiguredPool, Pool};
+use crate::render::RenderConfig;
 use crate::robots;
 
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -47,6 +49,23 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
         pools,
         grants,
         ..EgressConfig::default()
+    })
+}
+
+/// The browser; `None` when the operator wants none.
+pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
+    let browser = &config.browser;
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    (browser.tabs > 0).then(|| RenderConfig {
+        program: browser.program.clone(),
+        search_path,
+        user: browser.user.clone(),
+        no_sandbox: browser.no_sandbox,
+        tabs_max: browser.tabs,
+        pages_per_process: browser.pages_per_process.max(1),
+        process_age_max: Duration::from_secs(browser.minutes_per_process.max(1) * 60),
+        process_bytes_max: browser.memory_mib.max(256) << 20,
+        ..RenderConfig::default()
     })
 }
 

@@ -62,6 +62,20 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
     }
 }
 
+/// The most bytes of content that so much money pays for, through a pool of this price; as many as there are when they are free.
+pub fn bytes_for(money: Nanodollars, tariff: &Tariff, pool_price: Nanodollars) -> u64 {
+    let per_gigabyte = match tariff {
+        Tariff::PayAsYouGo(prices) => plus(prices.gigabyte, pool_price).0.max(0),
+        Tariff::FlatRate => 0,
+    };
+    if per_gigabyte == 0 {
+        return u64::MAX;
+    }
+    let bytes = u128::from(money.0.max(0).unsigned_abs()) * BYTES_PER_GIGABYTE
+        / u128::from(per_gigabyte.unsigned_abs());
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
 /// The sum, held at the type's limit.
 fn plus(a: Nanodollars, b: Nanodollars) -> Nanodollars {
     Nanodollars(a.0.saturating_add(b.0))
@@ -88,6 +102,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn money_pays_for_as_many_bytes_as_cost_it() {
+        let tariff = Tariff::default();
+        let none = Nanodollars::ZERO;
+        assert_eq!(bytes_for(Nanodollars(5_000), &tariff, none), 5_000);
+        let dear = Nanodollars(4_000_000_000);
+        assert_eq!(bytes_for(Nanodollars(5_000), &tariff, dear), 1_000);
+        assert_eq!(bytes_for(none, &tariff, none), 0);
+        assert_eq!(bytes_for(Nanodollars::MAX, &tariff, none), i64::MAX as u64);
+        assert_eq!(bytes_for(none, &Tariff::FlatRate, none), u64::MAX);
+    }
 
     fn usage(content_bytes: u64, compute: Duration, transform: Duration) -> Usage {
         Usage {

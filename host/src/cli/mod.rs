@@ -2,6 +2,7 @@
 
 mod account;
 mod crawl;
+mod engine_args;
 pub mod plugin;
 mod scrape;
 mod serve;

@@ -1,17 +1,15 @@
 //! `trawl scrape URL`: one page to standard output, without a server.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
-use ipnet::IpNet;
+use clap::Args;
 use serde_json::json;
 
-use super::plugins_file;
+use super::engine_args::{EngineArgs, RequestMode};
 use crate::api;
 use crate::app::Engine;
-use crate::config::Config;
+use crate::billing::Tariff;
 use crate::fetch::CookieJar;
 use crate::model::{Content, Piece};
 use crate::page::{self, RunContext};
@@ -21,7 +19,7 @@ use crate::page::{self, RunContext};
 pub(super) struct ScrapeArgs {
     /// The page's address; `https://` may be left out.
     url: String,
-    /// Format of the content: markdown, html, text, bytes, xml, or one that plugins.toml loads.
+    /// Format of the content: markdown, html, text, bytes, xml, screenshot (a PNG file), or one that plugins.toml loads.
     #[arg(long, default_value = "markdown")]
     format: String,
     /// How the page may be fetched.
@@ -36,45 +34,27 @@ pub(super) struct ScrapeArgs {
     /// Print the whole page entry as JSON instead of its content.
     #[arg(long)]
     json: bool,
-    /// Plugin manifest; without it `plugins.toml` here or beside the program.
-    #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
-    plugins: Option<PathBuf>,
-    /// Configuration file.
-    #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
-    #[arg(
-        long,
-        env = "TRAWL_ALLOW_PRIVATE",
-        value_name = "CIDR",
-        value_delimiter = ','
-    )]
-    allow_private: Vec<IpNet>,
-}
-
-/// `request`, as in the interface.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum RequestMode {
-    Smart,
-    Http,
-    Browser,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
-    let mut config = Config::load(args.config.as_deref())?;
-    config.egress.allow_private.extend(&args.allow_private);
-    let manifest = plugins_file(args.plugins.clone())?;
+    let request = request(&args);
+    let (config, manifest) = args.engine.load()?;
     let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
-    let mut plans = api::plan(&request(&args), &*registry)?;
+    let mut plans = api::plan(&request, &*registry)?;
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
         bail!("name one page at a time")
     };
     let context = RunContext {
         registry,
         jar: Arc::new(CookieJar::new()),
+        owner: String::new(),
+        tariff: Tariff::FlatRate,
     };
     let (outcome, _) = page::produce(&engine.rooms, &context, &plan).await;
+    engine.close().await;
     if args.json {
         let mut entry = Vec::new();
         api::write_entry(&outcome, &mut entry);
@@ -93,15 +73,11 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
 }
 
 fn request(args: &ScrapeArgs) -> serde_json::Value {
-    let engine = match args.request {
-        RequestMode::Smart => "smart",
-        RequestMode::Http => "http",
-        RequestMode::Browser => "browser",
-    };
     json!({
         "url": args.url,
         "return_format": args.format,
-        "request": engine,
+        "request": args.request.name(),
+        "binary": args.format == "screenshot" && !args.json,
         "root_selector": args.root_selector,
         "exclude_selector": args.exclude_selector,
     })

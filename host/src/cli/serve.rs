@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::plugins_file;
+use super::engine_args::EngineArgs;
 use crate::app::{App, Places};
-use crate::config::{Config, LISTEN_DEFAULT};
+use crate::config::LISTEN_DEFAULT;
 use crate::egress::SAMPLE_HOST;
 use crate::model::Nanodollars;
 use crate::telemetry;
@@ -31,27 +30,14 @@ pub(super) struct ServeArgs {
     /// Data directory; made when missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
     data: PathBuf,
-    /// Plugin manifest; without it `plugins.toml` here or beside the program.
-    #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
-    plugins: Option<PathBuf>,
-    /// Configuration file.
-    #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
-    #[arg(
-        long,
-        env = "TRAWL_ALLOW_PRIVATE",
-        value_name = "CIDR",
-        value_delimiter = ','
-    )]
-    allow_private: Vec<IpNet>,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start_logs(super::log_filter().as_deref())?;
     telemetry::start_metrics()?;
-    let mut config = Config::load(args.config.as_deref())?;
-    config.egress.allow_private.extend(args.allow_private);
+    let (config, plugins) = args.engine.load()?;
     let listener = TcpListener::bind(args.listen).await.with_context(|| {
         format!(
             "cannot listen on `{}`; choose another address with `--listen`",
@@ -61,7 +47,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let places = Places {
         data: args.data,
-        plugins: plugins_file(args.plugins)?,
+        plugins,
     };
     let app = App::build(config, &places).await?;
     greet(&app, address).await?;

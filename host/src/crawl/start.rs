@@ -158,6 +158,8 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         context: RunContext {
             registry,
             jar: Arc::new(CookieJar::new()),
+            owner: job.account.to_string(),
+            tariff: parts.tariff,
         },
         billing: parts.billing.clone(),
         purse,

@@ -31,6 +31,8 @@ pub struct Input {
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
+    /// A PNG picture of the page, when a browser made one.
+    pub picture: Option<Bytes>,
 }
 
 /// CPU time one page took here.
@@ -57,7 +59,10 @@ pub fn run(
     let parsed = source.parse(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
     let made = match &parsed {
-        Ok(document) => outputs::make(registry, &source.view(input, document), source.kind, plan),
+        Ok(document) => {
+            let view = source.view(input, document);
+            outputs::make(registry, &view, source.kind, input.picture.as_ref(), plan)
+        }
         Err(failure) => Outputs::failed(failure.clone()),
     };
     let outputs = Outputs { discovered, ..made };

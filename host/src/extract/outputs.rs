@@ -1,5 +1,8 @@
 //! The outputs of one page: masks, formats, extractors, chunks.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::model::failure::status;
@@ -45,6 +48,7 @@ pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
+    picture: Option<&Bytes>,
     plan: &OutputPlan,
 ) -> Outputs {
     let mut outputs = Outputs::default();
@@ -62,9 +66,14 @@ pub(super) fn make(
         .formats
         .iter()
         .map(|choice| {
-            let made = content(registry, &view, kind, choice)
-                .map(|rendered| piece(registry, rendered, plan));
-            let piece = outputs.keep(made.and_then(|piece| piece));
+            let made = match &choice.format {
+                Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
+                Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
+                Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
+                Format::Plugin(name) => content(registry, &view, kind, name, choice)
+                    .and_then(|rendered| piece(registry, rendered, plan)),
+            };
+            let piece = outputs.keep(made);
             (
                 choice.name.clone(),
                 piece.unwrap_or(Piece::Text(String::new())),
@@ -129,22 +138,23 @@ fn kept_nodes(
     Ok(kept)
 }
 
+/// The picture that the browser made.
+fn painted(picture: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
+    picture.ok_or_else(|| {
+        PageFailure::new(
+            status::BROWSER_FAILED,
+            "a screenshot needs a browser; ask for `request: \"browser\"`, and see GET /health whether there is one",
+        )
+    })
+}
+
 fn content(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
+    name: &str,
     choice: &FormatChoice,
 ) -> Result<Rendered, PageFailure> {
-    let name = match &choice.format {
-        Format::Plugin(name) => name,
-        Format::Empty => return Ok(Rendered::Text(String::new())),
-        Format::Screenshot => {
-            return Err(PageFailure::new(
-                status::BROWSER_FAILED,
-                "a screenshot needs a browser, and none is installed",
-            ));
-        }
-    };
     let format = registry
         .format(name)
         .ok_or_else(|| not_loaded("format", name))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -14,7 +15,7 @@ use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure, Usage};
 use crate::plan::{OutputPlan, PagePlan};
 use crate::plugins::Registry;
-use crate::routing::{Routing, Served};
+use crate::routing::{Client, Routing, Served};
 
 /// What serves pages: built once, shared by every run.
 pub struct Rooms {
@@ -31,6 +32,10 @@ pub struct RunContext {
     pub registry: Arc<Registry>,
     /// Cookies that sites set during the run.
     pub jar: Arc<CookieJar>,
+    /// Who the pages are for: accounts have their turn at what is scarce.
+    pub owner: String,
+    /// Prices of the run, by which a page that outgrows its ceiling is given up early.
+    pub tariff: Tariff,
 }
 
 /// Who pays for the pages of a run, and at which prices.
@@ -107,7 +112,9 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
     let Served {
         page,
         told,
-        decode_time,
+        cpu,
+        loaded_bytes,
+        picture,
         pool_price,
         waited,
         is_kept,
@@ -121,8 +128,9 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
             );
         }
     };
-    let (outputs, mut usage) = extract(rooms, run, plan, &page, started + waited).await;
-    usage.compute += decode_time;
+    let (outputs, mut usage) = extract(rooms, run, plan, &page, picture, started + waited).await;
+    usage.compute += cpu;
+    usage.content_bytes = loaded_bytes.unwrap_or(usage.content_bytes);
     if is_kept {
         // Decisions: Money, a page of the cache was paid for when it came.
         usage.content_bytes = 0;
@@ -147,7 +155,13 @@ async fn serve(
     started: Instant,
 ) -> Result<Served, PageFailure> {
     let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
-    let served = rooms.routing.serve(plan, url, &run.jar);
+    let pool_price = rooms.routing.pool_price_max(plan);
+    let client = Client {
+        owner: &run.owner,
+        jar: &run.jar,
+        bytes_max: billing::bytes_for(plan.ceiling, &run.tariff, pool_price),
+    };
+    let served = rooms.routing.serve(plan, url, client);
     tokio::time::timeout_at(deadline.into(), served)
         .await
         .unwrap_or_else(|_| {
@@ -164,12 +178,14 @@ async fn extract(
     run: &RunContext,
     plan: &PagePlan,
     page: &FetchedPage,
+    picture: Option<Bytes>,
     started: Instant,
 ) -> (Outputs, Usage) {
     let input = Input {
         url: page.final_url.clone(),
         body: page.body.clone(),
         content_type: page.content_type.clone(),
+        picture,
     };
     let deadline = started + plan.fetch.timeout;
     let (outputs, cpu) = rooms

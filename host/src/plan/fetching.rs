@@ -82,6 +82,16 @@ pub fn country_code(code: &str) -> Result<String, PlanError> {
     ))
 }
 
+/// The configured pool that sites turn away least. Decisions: Endpoints beyond the specification, `/unblocker`.
+pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
+    let by_strength = [Pool::Residential, Pool::Isp];
+    let is_configured = |wanted: &Pool| configured.iter().any(|known| known.pool == *wanted);
+    by_strength
+        .into_iter()
+        .find(is_configured)
+        .unwrap_or_default()
+}
+
 /// Whether pages that go out through this pool can come from this country.
 pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> bool {
     let countries = configured.iter().filter(|known| known.pool == pool);
@@ -94,11 +104,12 @@ pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> 
 ///
 /// Spec gap: `cache: false` neither reads a kept page nor keeps the new one, so that a caller can keep a page out of the
 /// server; `max_age: 0` asks the site every time, but keeps what it answers and may find that nothing has changed.
-pub fn cache(enabled: bool, max_age_ms: Option<u64>, allow_stale: Option<bool>) -> CachePlan {
+pub fn cache(enabled: bool, max_age_ms: Option<u64>) -> CachePlan {
     CachePlan {
         enabled,
         max_age: max_age_ms.map_or(CACHE_AGE_DEFAULT, Duration::from_millis),
-        allow_stale: allow_stale.unwrap_or(false),
+        allow_stale: false,
+        skip_browser: false,
     }
 }
 

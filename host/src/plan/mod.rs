@@ -17,7 +17,9 @@ pub(crate) mod testing;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
-pub use render::{ByPath, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window};
+pub use render::{
+    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,6 +62,8 @@ pub struct PagePlan {
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
     pub router: RouterPlan,
+    /// What a browser does with it, if one serves it; shared likewise.
+    pub render: Arc<RenderPlan>,
 }
 
 /// `request`: who may serve the page.
@@ -173,6 +177,8 @@ pub struct CachePlan {
     pub max_age: Duration,
     /// Whether an older one may be used when the site fails.
     pub allow_stale: bool,
+    /// Whether a stored page may stand in for one that a browser would make.
+    pub skip_browser: bool,
 }
 
 /// Pages handed in with the request (`/transform`), and what to make of them.
@@ -252,8 +258,10 @@ pub enum Format {
     Plugin(String),
     /// `empty`: no content at all.
     Empty,
-    /// `screenshot`: made by the browser.
+    /// `screenshot`: a PNG picture made by the browser, as base64.
     Screenshot,
+    /// The same as integers. Decisions: Endpoints beyond the specification, `/screenshot`.
+    ScreenshotBytes,
 }
 
 /// Which chunker splits the content, and how.

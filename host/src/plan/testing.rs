@@ -32,6 +32,7 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
                 enabled: false,
                 max_age: Duration::ZERO,
                 allow_stale: false,
+                skip_browser: false,
             },
             pace: Pace::default(),
             gate: None,
@@ -55,5 +56,6 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
         }),
         ceiling: Nanodollars::MAX,
         router: RouterPlan::default(),
+        render: Arc::default(),
     }
 }

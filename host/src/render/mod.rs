@@ -10,6 +10,7 @@ mod pool;
 mod rules;
 mod settle;
 mod tab;
+mod turns;
 mod watch;
 mod wire;
 
@@ -34,8 +35,9 @@ use pool::Pool;
 pub const TABS_MAX: usize = 8;
 /// Characters of one page's HTML, as for plain HTTP.
 pub const HTML_CHARS_MAX: usize = 64 * 1024 * 1024;
-/// Decoded bytes that a page may load with everything it consists of.
-pub const LOADED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Decoded bytes that a page may load with everything it consists of: as many as plain HTTP lets a page have, so that both set
+/// the same money aside. Heavy pages without their films have some 30 MB.
+pub const LOADED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Settings of the room.
 #[derive(Clone, Debug)]
@@ -138,6 +140,8 @@ impl From<wire::CallError> for RenderError {
 pub struct Rendered {
     /// The page; its body is the document as it stood at the end, as UTF-8 HTML.
     pub page: FetchedPage,
+    /// Where the main document came from; the page's scripts may have given it another address since.
+    pub served_url: Url,
     /// Decoded bytes of the main document and of everything it loaded.
     pub loaded_bytes: u64,
     /// The browser's CPU time for this page.
@@ -146,6 +150,17 @@ pub struct Rendered {
     pub screenshot: Option<Bytes>,
     /// What is told of the way: `automation_data`.
     pub told: Map<String, Value>,
+}
+
+/// For whom a page is rendered, and how much of everything it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Errand<'a> {
+    /// Who pays: tabs are dealt out fairly among owners.
+    pub owner: &'a str,
+    /// Decoded bytes that the page may load; at most [`LOADED_BYTES_MAX`] counts.
+    pub bytes_max: u64,
+    /// When the page must be done.
+    pub deadline: Instant,
 }
 
 /// Renders pages. One for the whole server; starts a browser when the first page needs one.
@@ -168,7 +183,7 @@ impl Renderer {
         self.pool.is_installed()
     }
 
-    /// Renders one page. `fetch.timeout` is not looked at: `deadline` bounds all of it.
+    /// Renders one page. `fetch.timeout` is not looked at: the errand's deadline bounds all of it.
     ///
     /// # Errors
     /// [`RenderError`]; its [`failure`](RenderError::failure) is what the page becomes.
@@ -178,19 +193,20 @@ impl Renderer {
         url: &Url,
         fetch: &FetchPlan,
         plan: &RenderPlan,
-        deadline: Instant,
+        errand: Errand<'_>,
     ) -> Result<Rendered, RenderError> {
+        let deadline = errand.deadline;
         let time = deadline.saturating_duration_since(Instant::now());
         let opening = Opening {
             pool: fetch.pool.name(),
             country: fetch.country_code.as_deref(),
         };
         let page = async {
-            let place = self.pool.place(deadline).await?;
+            let place = self.pool.place(errand.owner, deadline).await?;
             let channel = self.door.open(opening).await.map_err(|error| {
                 RenderError::Protocol(format!("its way to the network cannot be opened: {error}"))
             })?;
-            let rendered = tab::render(&place, &*channel, url, fetch, plan, deadline).await;
+            let rendered = tab::render(&place, &*channel, url, fetch, plan, errand).await;
             place.done(rendered.is_ok());
             rendered
         };

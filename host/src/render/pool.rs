@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Mutex;
 
 use super::browser::Browser;
+use super::turns::{Turn, Turns};
 use super::{RenderConfig, RenderError, launch};
 
 /// How often the memory of a browser is looked at while it has pages: a page grows by about a gigabyte a second at most.
@@ -17,7 +18,7 @@ const MEMORY_CHECK: Duration = Duration::from_millis(500);
 pub(super) struct Pool {
     config: RenderConfig,
     program: Option<PathBuf>,
-    tabs: Arc<Semaphore>,
+    tabs: Arc<Turns>,
     /// The browser that takes new pages. Those before it end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
     is_closed: AtomicBool,
@@ -26,7 +27,7 @@ pub(super) struct Pool {
 /// The right to one open page in a browser; given back by drop.
 pub(super) struct Place {
     pub(super) browser: Arc<Browser>,
-    tab: Option<OwnedSemaphorePermit>,
+    tab: Option<Turn>,
     pool: Weak<Pool>,
 }
 
@@ -34,7 +35,7 @@ impl Pool {
     pub(super) fn new(config: RenderConfig) -> Arc<Self> {
         Arc::new(Self {
             program: launch::find(config.program.as_deref(), &config.search_path),
-            tabs: Arc::new(Semaphore::new(config.tabs_max.max(1))),
+            tabs: Turns::new(config.tabs_max.max(1)),
             current: Mutex::default(),
             is_closed: AtomicBool::new(false),
             config,
@@ -49,13 +50,17 @@ impl Pool {
     ///
     /// # Errors
     /// [`RenderError`]: there is no browser, it does not start, or no place became free.
-    pub(super) async fn place(self: &Arc<Self>, deadline: Instant) -> Result<Place, RenderError> {
+    pub(super) async fn place(
+        self: &Arc<Self>,
+        owner: &str,
+        deadline: Instant,
+    ) -> Result<Place, RenderError> {
         let program = self.program.as_ref().ok_or(RenderError::Missing)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let wait_max = self.config.tab_wait_max.min(left);
         let asked = Instant::now();
-        let tab = tokio::time::timeout(wait_max, Arc::clone(&self.tabs).acquire_owned()).await;
-        let Ok(Ok(tab)) = tab else {
+        let tab = tokio::time::timeout(wait_max, self.tabs.take(owner)).await;
+        let Ok(tab) = tab else {
             return Err(RenderError::Busy(wait_max));
         };
         metrics::histogram!("trawl_browser_tab_wait_seconds").record(asked.elapsed());

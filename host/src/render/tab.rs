@@ -34,7 +34,7 @@ use super::door::Channel;
 use super::pool::Place;
 use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
 use super::watch::{Document, Rules, Watch};
-use super::{HTML_CHARS_MAX, RenderError, Rendered};
+use super::{Errand, HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, Rendered};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, MediaKind};
 use crate::plan::{FetchPlan, Picture, RenderPlan};
@@ -56,6 +56,8 @@ pub(super) struct Tab<'a> {
     pub(super) watch: Watch,
     deadline: Instant,
     begun: Instant,
+    /// Pixels to a CSS pixel along each side.
+    scale: f64,
     /// Main documents when the last chain of steps began.
     steps_began_at: AtomicU32,
 }
@@ -86,7 +88,7 @@ pub(super) async fn render(
     url: &Url,
     fetch: &FetchPlan,
     plan: &RenderPlan,
-    deadline: Instant,
+    errand: Errand<'_>,
 ) -> Result<Rendered, RenderError> {
     let browser = &place.browser;
     let cpu_before = browser.shared_cpu().await?;
@@ -102,13 +104,15 @@ pub(super) async fn render(
         headers: text_headers(fetch),
         origin: url.origin(),
         blocked: blocked(plan),
+        bytes_max: errand.bytes_max.min(LOADED_BYTES_MAX),
     };
     let tab = Tab {
         browser,
         context,
         watch: Watch::new(String::from(context.target.clone()), rules),
-        deadline,
+        deadline: errand.deadline,
         begun: Instant::now(),
+        scale: plan.window.scale,
         steps_began_at: AtomicU32::new(0),
     };
     let reading = tab.watch.read(browser.wire(), &context.session, events);
@@ -156,6 +160,7 @@ impl Tab<'_> {
             Some(picture) => Some(self.picture(picture).await?),
             None => None,
         };
+        let served_url = document.1.clone();
         let page = self.page(url, document).await?;
         let cpu = self.cpu(cpu_before).await?;
         let mut about = Map::new();
@@ -165,6 +170,7 @@ impl Tab<'_> {
         let loaded_bytes = self.watch.seen().loaded_bytes;
         Ok(Rendered {
             page,
+            served_url,
             loaded_bytes,
             cpu,
             screenshot,
@@ -416,15 +422,27 @@ impl Tab<'_> {
                 ),
             ),
         };
-        let width = width.clamp(1.0, PICTURE_SIDE_MAX);
-        let height = height.clamp(1.0, PICTURE_SIDE_MAX.min(PICTURE_PIXELS_MAX / width));
+        let (x, y, width, height) = match picture.clip {
+            None => (0.0, 0.0, width, height),
+            Some(clip) => (
+                f64::from(clip.x),
+                f64::from(clip.y),
+                f64::from(clip.width),
+                f64::from(clip.height),
+            ),
+        };
+        let side_max = PICTURE_SIDE_MAX / self.scale;
+        let pixels_max = PICTURE_PIXELS_MAX / (self.scale * self.scale);
+        let width = width.clamp(1.0, side_max);
+        let height = height.clamp(1.0, side_max.min(pixels_max / width));
         let mut params = CaptureScreenshotParams::default();
         params.format = Some(CaptureScreenshotFormat::Png);
-        params.capture_beyond_viewport = Some(picture.full_page);
-        if picture.full_page {
+        let is_beyond = picture.full_page || picture.clip.is_some();
+        params.capture_beyond_viewport = Some(is_beyond);
+        if is_beyond {
             params.clip = Some(Viewport {
-                x: 0.0,
-                y: 0.0,
+                x,
+                y,
                 width,
                 height,
                 scale: 1.0,

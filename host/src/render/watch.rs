@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use url::{Origin, Url};
 
+use super::RenderError;
 use super::wire::{Event, Wire};
-use super::{LOADED_BYTES_MAX, RenderError};
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
@@ -31,6 +31,8 @@ pub(super) struct Rules {
     pub(super) origin: Origin,
     /// Resource types that are not loaded.
     pub(super) blocked: Vec<&'static str>,
+    /// Decoded bytes that it may load.
+    pub(super) bytes_max: u64,
 }
 
 /// The main document's answer.
@@ -286,8 +288,8 @@ impl Watch {
             }
             "Network.dataReceived" if seen.in_flight.contains(&id) => {
                 seen.loaded_bytes += fields.data_length.unwrap_or(0);
-                if seen.loaded_bytes > LOADED_BYTES_MAX {
-                    return Err(RenderError::TooLarge(LOADED_BYTES_MAX));
+                if seen.loaded_bytes > self.rules.bytes_max {
+                    return Err(RenderError::TooLarge(self.rules.bytes_max));
                 }
             }
             "Network.loadingFinished" | "Network.loadingFailed" => {

@@ -3,24 +3,29 @@
 //! A mode of a request (`smart`, `http`, `browser`) is a list of routes, never a copy of the loop.
 
 mod cached;
+mod own_browser;
 mod own_http;
+mod smart;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cached::Got;
+use bytes::Bytes;
 pub use cached::Keeping;
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::cache::PageCache;
-use crate::fetch::{CookieJar, Fetched, Fetcher};
+use crate::fetch::{CookieJar, Fetcher};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure};
 use crate::plan::{Engine, PagePlan};
 use crate::politeness::Politeness;
+use crate::render::{Errand, LOADED_BYTES_MAX, Renderer};
 use crate::robots::Robots;
+use own_browser::OwnBrowser;
 use own_http::OwnHttp;
+use smart::{Clues, HostMemory, Verdict};
 
 pub use own_http::RETRIES_MAX;
 
@@ -33,15 +38,29 @@ pub enum Route {
     Browser,
 }
 
+impl Route {
+    /// `metadata.rendered_by`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Browser => "browser",
+        }
+    }
+}
+
 /// A page and how it was got.
 #[derive(Clone, Debug)]
 pub struct Served {
     /// The page.
     pub page: FetchedPage,
-    /// What is told of the way in `metadata`, without being asked: `render_reason`, `cache`.
+    /// What is told of the way in `metadata`, without being asked: `rendered_by`, `render_reason`, `cache`, `automation_data`.
     pub told: Map<String, Value>,
-    /// CPU time of undoing content codings.
-    pub decode_time: Duration,
+    /// CPU time it took: undoing content codings, or the browser's.
+    pub cpu: Duration,
+    /// Decoded bytes of a rendered page with all that it loaded; `None` is the page's body.
+    pub loaded_bytes: Option<u64>,
+    /// A PNG picture, when the plan asks for one.
+    pub picture: Option<Bytes>,
     /// What a gigabyte (10^9 bytes) through the pool that carried the page costs, on top of the ordinary price.
     pub pool_price: Nanodollars,
     /// How long the page waited for its turn without losing time of its own, at most the `patience` of its plan.
@@ -52,32 +71,54 @@ pub struct Served {
     pub keeping: Option<Keeping>,
 }
 
+/// For whom a page is served.
+#[derive(Clone, Copy)]
+pub struct Client<'a> {
+    /// The account that pays, or any other name of who waits.
+    pub owner: &'a str,
+    /// Cookies of the run.
+    pub jar: &'a CookieJar,
+    /// Decoded bytes that a rendered page may load before it outgrows its ceiling.
+    pub bytes_max: u64,
+}
+
 /// What the routes run on.
 pub struct Routing {
     fetcher: Fetcher,
     own_http: OwnHttp,
+    own_browser: Option<OwnBrowser>,
+    hosts: HostMemory,
     cache: Option<Arc<PageCache>>,
+    politeness: Arc<Politeness>,
+    robots: Arc<Robots>,
 }
 
-/// Routes of a request mode, in the order they are tried. Spec: Request parameters, `request`.
-fn routes(engine: Engine) -> &'static [Route] {
-    match engine {
-        // Until a browser room exists, `smart` has one route and says so.
-        Engine::Smart | Engine::Http => &[Route::Http],
-        Engine::Browser => &[Route::Browser],
-    }
+/// Routes of a page, in the order they are tried, with the reason for the first. Spec: Request parameters, `request`;
+/// decisions: Modes.
+struct Way {
+    routes: &'static [Route],
+    reason: Option<String>,
 }
 
-/// Why `smart` did not use a browser. Decisions: Modes.
-const NO_BROWSER: &str = "no browser is installed, so the page is the plain HTTP result";
+/// Why `smart` did not use a browser that the page needs. Decisions: Modes.
+const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
 
 impl Routing {
     /// Routing over this fetcher, at this pace, where robots.txt allows it for those who ask.
     pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>, robots: Arc<Robots>) -> Self {
+        let own_http = OwnHttp::new(
+            fetcher.clone(),
+            Arc::clone(&politeness),
+            Arc::clone(&robots),
+        );
         Self {
-            own_http: OwnHttp::new(fetcher.clone(), politeness, robots),
+            own_http,
+            own_browser: None,
+            hosts: HostMemory::default(),
             fetcher,
             cache: None,
+            politeness,
+            robots,
         }
     }
 
@@ -87,7 +128,18 @@ impl Routing {
         Self { cache, ..self }
     }
 
-    /// Gets a page by the first route that serves it.
+    /// The same, with a browser among its routes.
+    #[must_use]
+    pub fn with_browser(self, renderer: Arc<Renderer>) -> Self {
+        let (politeness, robots) = (Arc::clone(&self.politeness), Arc::clone(&self.robots));
+        Self {
+            own_browser: Some(OwnBrowser::new(renderer, politeness, robots)),
+            ..self
+        }
+    }
+
+    /// Gets a page by the first route that serves it. A page that plain HTTP served and that a browser should have made is
+    /// returned when the browser fails.
     ///
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
@@ -95,197 +147,188 @@ impl Routing {
         &self,
         plan: &PagePlan,
         url: &Url,
-        jar: &CookieJar,
+        client: Client<'_>,
     ) -> Result<Served, PageFailure> {
+        let begun = Instant::now();
+        let way = self.way(plan, url);
+        let mut reason = way.reason;
+        let mut spare: Option<Served> = None;
         let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
-        for route in routes(plan.engine) {
-            let page = match route {
-                Route::Http => self
-                    .kept_or_http(plan, url, jar)
-                    .await
-                    .map_err(|error| error.failure()),
-                Route::Browser => Err(PageFailure::new(
-                    status::BROWSER_FAILED,
-                    "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
-                )),
-            };
-            match page {
-                Ok(Got {
-                    fetched:
-                        Fetched {
-                            page,
-                            decode_time,
-                            pool,
-                            waited,
-                            ..
-                        },
-                    told: kept,
-                    keeping,
-                }) => {
-                    let pool_price = pool.map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte);
-                    let mut told = told(plan.engine);
-                    let is_kept = kept.is_some();
-                    told.extend(kept.map(|kept| ("cache".to_owned(), kept)));
-                    return Ok(Served {
-                        page,
-                        told,
-                        decode_time,
-                        pool_price,
-                        waited,
-                        is_kept,
-                        keeping,
-                    });
+        for &route in way.routes {
+            let end = begun + plan.fetch.timeout;
+            let served = match route {
+                Route::Http => self.by_http(plan, url, client.jar).await,
+                Route::Browser => {
+                    let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
+                    self.by_browser(plan, url, client, end + waited).await
                 }
+            };
+            match served {
+                Ok(mut served) => {
+                    if let Some(need) = self.need(plan, route, url, &served) {
+                        reason = Some(need);
+                        spare = Some(served);
+                        continue;
+                    }
+                    tell(plan.engine, route, reason, &mut served);
+                    return Ok(served);
+                }
+                // A host that plain HTTP cannot reach is no better reached by a browser.
+                Err(failure) if route == Route::Http => return Err(failure),
                 Err(failure) => last = failure,
             }
         }
-        Err(last)
+        let Some(mut served) = spare else {
+            return Err(last);
+        };
+        let why = match self.browser() {
+            Some(_) => format!("the browser failed: {}", last.message),
+            None => NO_BROWSER.to_owned(),
+        };
+        let reason = reason.map_or_else(|| why.clone(), |need| format!("{need}; {why}"));
+        tell(plan.engine, Route::Http, Some(reason), &mut served);
+        Ok(served)
     }
 
     /// The most that a gigabyte of this page can cost on top of the ordinary price, whichever route serves it.
     pub fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
         self.fetcher.pool_price(&plan.fetch)
     }
-}
 
-fn told(engine: Engine) -> Map<String, Value> {
-    let mut told = Map::new();
-    if engine == Engine::Smart {
-        told.insert("rendered_by".into(), "http".into());
-        told.insert("render_reason".into(), NO_BROWSER.into());
+    fn browser(&self) -> Option<&OwnBrowser> {
+        self.own_browser
+            .as_ref()
+            .filter(|browser| browser.is_installed())
     }
-    told
-}
 
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::net::{IpAddr, Ipv4Addr};
-
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
-
-    use super::*;
-    use crate::billing::{Tariff, price};
-    use crate::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
-    use crate::fetch::{FetchConfig, PoliteGet};
-    use crate::model::Usage;
-    use crate::plan::{
-        CachePlan, FetchPlan, Format, FormatChoice, OutputPlan, Pace, Pool, RouterPlan,
-    };
-    use crate::politeness::PolitenessConfig;
-
-    const BODY: &str = "a page of 20 bytes..";
-
-    /// A proxy on loopback that answers every request itself.
-    async fn proxy() -> Url {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                let mut request = [0; 4096];
-                let _ = socket.read(&mut request).await;
-                let answer = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{BODY}",
-                    BODY.len()
-                );
-                let _ = socket.write_all(answer.as_bytes()).await;
+    fn way(&self, plan: &PagePlan, url: &Url) -> Way {
+        let (routes, reason): (&'static [Route], Option<&str>) = match plan.engine {
+            Engine::Http => (&[Route::Http], None),
+            Engine::Browser => (&[Route::Browser], None),
+            Engine::Smart if self.browser().is_none() => {
+                let reason = plan.render.needs_browser().then_some(NO_BROWSER);
+                (&[Route::Http], reason)
             }
-        });
-        Url::parse(&format!("http://{address}")).expect("an address")
-    }
-
-    pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
-        PagePlan {
-            url: Ok(url.clone()),
-            requested: url.to_string(),
-            engine: Engine::Http,
-            fetch: Arc::new(FetchPlan {
-                timeout: Duration::from_secs(10),
-                headers: Vec::new(),
-                cookies: Vec::new(),
-                user_agent: None,
-                locale: None,
-                country_code: None,
-                pool,
-                respect_robots: false,
-                cache: CachePlan {
-                    enabled: false,
-                    max_age: Duration::ZERO,
-                    allow_stale: false,
-                },
-                pace: Pace::default(),
-                gate: None,
-            }),
-            output: Arc::new(OutputPlan {
-                formats: vec![FormatChoice {
-                    name: "empty".to_owned(),
-                    format: Format::Empty,
-                    options: Value::Null,
-                }],
-                single_format: true,
-                filters: Vec::new(),
-                extractors: BTreeMap::new(),
-                metadata: false,
-                links: false,
-                discover: false,
-                headers: false,
-                cookies: false,
-                chunking: None,
-                max_size: None,
-            }),
-            ceiling: Nanodollars::MAX,
-            router: RouterPlan::default(),
+            Engine::Smart if plan.render.needs_browser() => (
+                &[Route::Browser],
+                Some("requested: a parameter needs a browser"),
+            ),
+            Engine::Smart => match self.expected(url) {
+                Some(rule) => {
+                    let reason = format!("{}: as other pages of this host were", rule.name());
+                    return Way {
+                        routes: &[Route::Browser, Route::Http],
+                        reason: Some(reason),
+                    };
+                }
+                None => (&[Route::Http, Route::Browser], None),
+            },
+        };
+        Way {
+            routes,
+            reason: reason.map(str::to_owned),
         }
     }
 
-    #[tokio::test]
-    async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
-        let (proxy, dearest) = (proxy().await, Nanodollars(8_000_000_000));
-        let upstream = UpstreamProxy {
-            url: proxy.clone(),
-            country: None,
-        };
-        let pool = PoolConfig {
-            proxies: vec![upstream],
-            price_per_gigabyte: dearest,
-        };
-        let egress = Egress::new(EgressConfig {
-            pools: BTreeMap::from([("residential".to_owned(), pool)]),
-            grants: vec![proxy],
-            hosts: BTreeMap::from([(
-                "site.example".to_owned(),
-                vec![IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34))],
-            )]),
-            ..EgressConfig::default()
-        });
-        let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
-        let politeness = PolitenessConfig {
-            in_flight_per_host: 4,
-        };
-        let politeness = Politeness::new(&politeness);
-        let get = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
-        let robots = Arc::new(Robots::new(get, "Trawl"));
-        let routing = Routing::new(fetcher, politeness, robots);
-        let url = Url::parse("http://site.example/").expect("an address");
+    fn expected(&self, url: &Url) -> Option<smart::Rule> {
+        self.hosts.expects_browser(url.host_str()?, Instant::now())
+    }
 
-        let plan_through = plan(Pool::Residential, &url);
-        assert_eq!(routing.pool_price_max(&plan_through), dearest);
-        assert_eq!(
-            routing.pool_price_max(&plan(Pool::Standard, &url)),
-            Nanodollars::ZERO
-        );
-        let served = routing
-            .serve(&plan_through, &url, &CookieJar::new())
-            .await
-            .expect("served");
-        assert_eq!(served.page.body, BODY.as_bytes());
-        let usage = Usage {
-            content_bytes: served.page.body.len() as u64,
-            pool_price: served.pool_price,
-            ..Usage::default()
+    /// Why a page that plain HTTP served needs a browser, if `smart` is to decide and it does.
+    fn need(&self, plan: &PagePlan, route: Route, url: &Url, served: &Served) -> Option<String> {
+        let is_asked = plan.engine == Engine::Smart && route == Route::Http;
+        let may_stand_in = served.is_kept && plan.fetch.cache.skip_browser;
+        if !is_asked || may_stand_in {
+            return None;
+        }
+        let page = &served.page;
+        let verdict = smart::judge(&Clues {
+            status: page.status,
+            headers: &page.headers,
+            content_type: &page.content_type,
+            body: &page.body,
+        });
+        if let Some(host) = url.host_str() {
+            self.hosts.note(host, verdict, Instant::now());
+        }
+        match verdict {
+            Verdict::Enough => None,
+            Verdict::NeedsBrowser(rule) => {
+                metrics::counter!("trawl_smart_total", "rule" => rule.name()).increment(1);
+                Some(format!("{}: {}", rule.name(), rule.reason()))
+            }
+        }
+    }
+
+    async fn by_http(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        jar: &CookieJar,
+    ) -> Result<Served, PageFailure> {
+        let got = self.kept_or_http(plan, url, jar).await;
+        let got = got.map_err(|error| error.failure())?;
+        let fetched = got.fetched;
+        let is_kept = got.told.is_some();
+        let told = got.told.map(|kept| ("cache".to_owned(), kept));
+        Ok(Served {
+            page: fetched.page,
+            told: told.into_iter().collect(),
+            cpu: fetched.decode_time,
+            loaded_bytes: None,
+            picture: None,
+            pool_price: fetched
+                .pool
+                .map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte),
+            waited: fetched.waited,
+            is_kept,
+            keeping: got.keeping,
+        })
+    }
+
+    async fn by_browser(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        client: Client<'_>,
+        deadline: Instant,
+    ) -> Result<Served, PageFailure> {
+        let browser = self.browser().ok_or_else(own_browser::not_installed)?;
+        let errand = Errand {
+            owner: client.owner,
+            bytes_max: client.bytes_max.min(LOADED_BYTES_MAX),
+            deadline,
         };
-        let charge = price(&usage, &Tariff::default());
-        assert_eq!(charge.bytes_transferred, Nanodollars(20 * 9));
+        let got = browser.fetch(plan, url, errand).await?;
+        let rendered = got.rendered;
+        Ok(Served {
+            page: rendered.page,
+            told: rendered.told,
+            cpu: rendered.cpu,
+            loaded_bytes: Some(rendered.loaded_bytes),
+            picture: rendered.screenshot,
+            pool_price: self.fetcher.pool_price(&plan.fetch),
+            waited: got.waited,
+            is_kept: false,
+            keeping: None,
+        })
     }
 }
+
+/// Tells by whom the page was made, and why. Decisions: Told without being asked.
+fn tell(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
+    if engine == Engine::Http {
+        return;
+    }
+    let told = &mut served.told;
+    told.insert("rendered_by".into(), route.name().into());
+    let reason = match (reason, engine, route) {
+        (Some(reason), ..) => reason,
+        (None, Engine::Browser, _) => "requested: every page of this mode".to_owned(),
+        (None, ..) => "enough: the page carries its content".to_owned(),
+    };
+    told.insert("render_reason".into(), reason.into());
+}
+
+#[cfg(test)]
+mod tests;

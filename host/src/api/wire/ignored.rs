@@ -1,7 +1,5 @@
 //! Parameters that are accepted but have no effect, for the header `X-Ignored-Parameters`.
 
-use super::into_plan::Purpose;
-
 /// Parameters that only crawls obey.
 const OF_CRAWLS: &[&str] = &[
     "limit",
@@ -39,6 +37,9 @@ const OF_BROWSERS: &[&str] = &[
     "full_resources",
 ];
 
+/// Parameters of a picture.
+const OF_PICTURES: &[&str] = &["full_page", "omit_background", "clip", "binary"];
+
 /// Parameters that have no feature behind them yet.
 const OF_NOTHING: &[&str] = &["return_json_data", "css_extraction_map"];
 
@@ -46,22 +47,33 @@ const OF_NOTHING: &[&str] = &["return_json_data", "css_extraction_map"];
 const NAMES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 64;
 
-/// Whether a known parameter has no effect. As long as there is no browser, that is so for every engine.
-fn is_inert(name: &str, purpose: Purpose) -> bool {
-    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
-    OF_BROWSERS.contains(&name)
-        || OF_NOTHING.contains(&name)
-        || !is_crawl && OF_CRAWLS.contains(&name)
+/// What a request is not, so that the parameters of it have no effect.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Without {
+    /// It is no crawl.
+    pub(super) crawl: bool,
+    /// No browser serves it. Decisions: Modes.
+    pub(super) browser: bool,
+    /// It asks for no picture.
+    pub(super) picture: bool,
+}
+
+/// Whether a known parameter has no effect.
+fn is_inert(name: &str, without: Without) -> bool {
+    OF_NOTHING.contains(&name)
+        || without.crawl && OF_CRAWLS.contains(&name)
+        || without.browser && OF_BROWSERS.contains(&name)
+        || without.picture && OF_PICTURES.contains(&name)
 }
 
 /// Adds the names without effect of one request object: known ones that ask for something, and unknown ones.
 pub(super) fn collect(
     present: &[&'static str],
     unknown: Vec<String>,
-    purpose: Purpose,
+    without: Without,
     into: &mut Vec<String>,
 ) {
-    for &name in present.iter().filter(|name| is_inert(name, purpose)) {
+    for &name in present.iter().filter(|name| is_inert(name, without)) {
         add(into, name.to_owned());
     }
     for name in unknown {
@@ -82,7 +94,11 @@ pub(super) fn add(into: &mut Vec<String>, name: String) {
 mod tests {
     use super::*;
 
-    const PAGES: Purpose = Purpose::Pages { room: 1 };
+    const PAGES: Without = Without {
+        crawl: true,
+        browser: true,
+        picture: true,
+    };
 
     #[test]
     fn names_are_collected_once_and_fit_a_header() {
@@ -95,10 +111,23 @@ mod tests {
         collect(
             &["limit"],
             Vec::new(),
-            Purpose::Seeds { room: 1 },
+            Without {
+                crawl: false,
+                ..PAGES
+            },
             &mut names,
         );
         assert_eq!(names, ["limit", "wait_for", "cron"]);
+        let all = Without {
+            crawl: false,
+            browser: false,
+            picture: false,
+        };
+        let effective = ["limit", "wait_for", "clip"];
+        collect(&effective, Vec::new(), all, &mut Vec::new());
+        let mut none = Vec::new();
+        collect(&effective, Vec::new(), all, &mut none);
+        assert!(none.is_empty(), "{none:?}");
         collect(
             &[],
             (0..1_000).map(|i| format!("n{i}")).collect(),

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use super::fields::{Sent, WireError, objects, read};
-use super::ignored;
+use super::ignored::{self, Without};
+use super::rendering;
 use super::request::ScrapeRequest;
 use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames, RouterForm};
 use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
-    CachePlan, Catalog, Chunking, ConfiguredPool, FetchPlan, Format, FormatChoice, OutputPlan,
-    PAGES_MAX, Pace, PagePlan, PlanError, ScrapePlan, address, chunking, credentials, fetching,
-    output, router,
+    CachePlan, Catalog, Chunking, ConfiguredPool, Engine, FetchPlan, Format, FormatChoice,
+    OutputPlan, PAGES_MAX, Pace, PagePlan, PlanError, ScrapePlan, address, chunking, credentials,
+    fetching, output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -32,6 +33,10 @@ pub(crate) enum Verb {
     Scrape,
     /// The links of pages, and no content.
     Links,
+    /// Pictures of pages.
+    Screenshot,
+    /// Pages in the formats asked for, by the strongest way there is.
+    Unblocker,
 }
 
 impl Verb {
@@ -40,10 +45,12 @@ impl Verb {
         match self {
             Self::Scrape => "crawl",
             Self::Links => "links",
+            Self::Screenshot => "screenshot",
+            Self::Unblocker => "unblocker",
         }
     }
 
-    /// The verb with this name.
+    /// The verb of a stored crawl.
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Scrape, Self::Links]
             .into_iter()
@@ -117,18 +124,28 @@ pub(super) fn page_plans(
     purpose: Purpose,
     ignored: &mut Vec<String>,
 ) -> Result<Vec<PagePlan>, PlanError> {
-    ignored::collect(&sent.present, sent.unknown, purpose, ignored);
     let mut request = sent.value;
     let addresses = request.url.take().unwrap_or_default();
     let addresses = addresses_of(&addresses, purpose)?;
-    let engine = fetching::engine(request.request.as_deref())?;
+    let engine = match (fetching::engine(request.request.as_deref())?, verb) {
+        (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
+        (engine, Verb::Scrape | Verb::Links) => engine,
+    };
+    let picture = rendering::picture(&request, verb)?;
+    let without = Without {
+        crawl: matches!(purpose, Purpose::Pages { .. }),
+        browser: engine == Engine::Http,
+        picture: picture.is_none(),
+    };
+    ignored::collect(&sent.present, sent.unknown, without, ignored);
     let wish = request.router.take().map(RouterForm::into_wish);
     let router = router::plan(wish.as_ref())?;
     let ceiling = ceiling(request.max_credits_per_page);
     // Decisions: Request parameters, `respect_robots`.
     let obeys_robots = matches!(purpose, Purpose::Seeds { .. });
     request.respect_robots.get_or_insert(obeys_robots);
-    let fetch = Arc::new(fetch_plan(&mut request, ground.pools, ignored)?);
+    let render = Arc::new(rendering::plan(&mut request, picture)?);
+    let fetch = Arc::new(fetch_plan(&mut request, verb, ground.pools, ignored)?);
     let output = Arc::new(output_plan(request, verb, ground.catalog, ignored)?);
     let page = |requested: &str| PagePlan {
         requested: requested.to_owned(),
@@ -138,6 +155,7 @@ pub(super) fn page_plans(
         output: Arc::clone(&output),
         ceiling,
         router: router.clone(),
+        render: Arc::clone(&render),
     };
     Ok(addresses.into_iter().map(page).collect())
 }
@@ -172,10 +190,14 @@ fn ceiling(credits: Option<u64>) -> Nanodollars {
 
 fn fetch_plan(
     request: &mut ScrapeRequest,
+    verb: Verb,
     pools: &[ConfiguredPool],
     ignored: &mut Vec<String>,
 ) -> Result<FetchPlan, PlanError> {
-    let (pool, is_wish) = fetching::pool(request.proxy.as_deref(), pools);
+    let (pool, is_wish) = match (request.proxy.as_deref(), verb) {
+        (None, Verb::Unblocker) => (fetching::strongest_pool(pools), true),
+        (wish, _) => fetching::pool(wish, pools),
+    };
     if !is_wish {
         ignored::add(ignored, "proxy".to_owned());
     }
@@ -241,13 +263,17 @@ fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError
 
 fn cache(form: Option<CacheForm>) -> CachePlan {
     match form {
-        None => fetching::cache(true, None, None),
-        Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None, None),
+        None => fetching::cache(true, None),
+        Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None),
         Some(CacheForm::Parts {
             max_age,
             allow_stale,
-            ..
-        }) => fetching::cache(true, max_age, allow_stale),
+            skip_browser,
+        }) => CachePlan {
+            allow_stale: allow_stale.unwrap_or(false),
+            skip_browser: skip_browser.unwrap_or(false),
+            ..fetching::cache(true, max_age)
+        },
     }
 }
 
@@ -258,14 +284,20 @@ pub(super) fn output_plan(
     ignored: &mut Vec<String>,
 ) -> Result<OutputPlan, PlanError> {
     let is_on = |switch: Option<bool>| switch.unwrap_or(false);
+    let picture_form = rendering::picture_form(&request, verb);
     let (names, single_format) = format_names(request.return_format);
     let clean_html = is_on(request.clean_html);
-    let formats = output::formats(
+    let mut formats = output::formats(
         &names,
         request.format_options.unwrap_or_default(),
         clean_html,
         catalog,
     )?;
+    for choice in &mut formats {
+        if choice.format == Format::Screenshot {
+            choice.format = picture_form.clone();
+        }
+    }
     if clean_html
         && !formats
             .iter()
@@ -305,8 +337,9 @@ pub(super) fn output_plan(
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
     };
     Ok(match verb {
-        Verb::Scrape => plan,
+        Verb::Scrape | Verb::Unblocker => plan,
         Verb::Links => links_only(plan),
+        Verb::Screenshot => rendering::picture_only(plan, picture_form),
     })
 }
 

@@ -5,6 +5,7 @@ mod fields;
 mod ignored;
 mod into_crawl;
 mod into_plan;
+mod rendering;
 mod request;
 mod resume;
 mod transform;

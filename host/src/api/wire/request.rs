@@ -8,17 +8,13 @@ use utoipa::ToSchema;
 
 use super::fields::WireObject;
 use super::values::{
-    AnyObject, CacheForm, ChunkingForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
-    RouterForm, WaitForForm,
+    AnyObject, CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap,
+    List, RouterForm,
 };
 
 /// One request object. Every field may be missing or `null`. Spec: Request parameters of /scrape and /crawl.
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
-#[expect(
-    dead_code,
-    reason = "parameters of browsers are checked for their type before they have an effect"
-)]
 pub(crate) struct ScrapeRequest {
     /// One address, or several separated by commas. A missing scheme is `https`.
     #[schema(example = "https://example.com")]
@@ -147,17 +143,18 @@ pub(crate) struct ScrapeRequest {
     pub(crate) evaluate_on_new_document: Option<String>,
     /// Browser: steps by path.
     #[schema(value_type = Option<Object>)]
-    pub(crate) automation_scripts: Option<AnyObject>,
+    pub(crate) automation_scripts: Option<Map<String, Value>>,
     /// Browser: scripts run after load, by path.
     #[schema(value_type = Option<Object>)]
-    pub(crate) execution_scripts: Option<AnyObject>,
+    pub(crate) execution_scripts: Option<Map<String, Value>>,
     /// Browser: what to wait for.
-    pub(crate) wait_for: Option<WaitForForm>,
+    #[schema(value_type = Option<Object>)]
+    pub(crate) wait_for: Option<Value>,
     /// Browser: milliseconds to keep scrolling.
     pub(crate) scroll: Option<u64>,
     /// Browser: size of the window.
     #[schema(value_type = Option<Object>)]
-    pub(crate) viewport: Option<AnyObject>,
+    pub(crate) viewport: Option<Map<String, Value>>,
     /// Browser: load no advertisements.
     pub(crate) block_ads: Option<bool>,
     /// Browser: load no images.
@@ -166,6 +163,15 @@ pub(crate) struct ScrapeRequest {
     pub(crate) block_stylesheets: Option<bool>,
     /// Browser: load everything.
     pub(crate) full_resources: Option<bool>,
+
+    /// Screenshot: the whole page (default) rather than the window.
+    pub(crate) full_page: Option<bool>,
+    /// Screenshot: a transparent background.
+    pub(crate) omit_background: Option<bool>,
+    /// Screenshot: a part of the page.
+    pub(crate) clip: Option<ClipForm>,
+    /// Screenshot: `content` as integers rather than base64.
+    pub(crate) binary: Option<bool>,
 }
 
 impl WireObject for ScrapeRequest {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::fields::{WireError, WireObject, objects, read};
-use super::ignored;
-use super::into_plan::{Purpose, RequestError, Verb, output_plan};
+use super::ignored::{self, Without};
+use super::into_plan::{RequestError, Verb, output_plan};
 use super::request::ScrapeRequest;
 use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use crate::plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
@@ -71,7 +71,12 @@ pub(crate) fn transform_plan(
     };
     let sent = read::<TransformRequest>(object)?;
     let mut ignored = Vec::new();
-    ignored::collect(&[], sent.unknown, Purpose::Pages { room: 1 }, &mut ignored);
+    let nothing = Without {
+        crawl: true,
+        browser: true,
+        picture: true,
+    };
+    ignored::collect(&[], sent.unknown, nothing, &mut ignored);
     let request = sent.value;
     let sources = sources(request.data.map(|data| data.0).unwrap_or_default())?;
     let wish = ScrapeRequest {

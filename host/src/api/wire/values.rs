@@ -84,10 +84,6 @@ pub(crate) enum CacheForm {
         /// Whether an older page may serve when the site fails.
         allow_stale: Option<bool>,
         /// Whether a stored page may stand in for a rendered one.
-        #[expect(
-            dead_code,
-            reason = "checked for its type; has a meaning once pages are rendered"
-        )]
         skip_browser: Option<bool>,
     },
 }
@@ -141,15 +137,20 @@ impl<'de> Deserialize<'de> for HeaderMap {
     }
 }
 
-/// `wait_for`: a delay in milliseconds or conditions. Checked for its type only.
+/// `clip`: a part of a page in CSS pixels.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(untagged, expecting = "expected a number of milliseconds or an object")]
-pub(crate) enum WaitForForm {
-    /// Milliseconds.
-    Delay(#[expect(dead_code, reason = "checked for its type; needs a browser")] u64),
-    /// Conditions.
-    #[schema(value_type = Object)]
-    Conditions(AnyObject),
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClipForm {
+    /// From the left.
+    #[serde(default)]
+    pub(crate) x: u32,
+    /// From the top.
+    #[serde(default)]
+    pub(crate) y: u32,
+    /// To the right of `x`.
+    pub(crate) width: u32,
+    /// Down from `y`.
+    pub(crate) height: u32,
 }
 
 /// `external_domains`: a list, or all.

@@ -14,15 +14,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ipnet::IpNet;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::plugins_file;
+use super::engine_args::{EngineArgs, RequestMode};
 use crate::api::{self, Service};
 use crate::app::{App, Places};
 use crate::billing::AccountId;
-use crate::config::Config;
 use crate::crawl::{Begin, Crawls, Shown};
 use crate::model::Nanodollars;
 use crate::store::CrawlState;
@@ -47,6 +45,9 @@ pub(super) struct CrawlArgs {
     /// Format of the content: markdown, html, text, bytes, xml, empty, or one that plugins.toml loads.
     #[arg(long, default_value = "markdown")]
     format: String,
+    /// How pages may be fetched.
+    #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
+    request: RequestMode,
     /// Most pages; 0 is no bound.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -86,20 +87,8 @@ pub(super) struct CrawlArgs {
     /// Go on with the crawl of this address and output that was interrupted, with the options it was begun with.
     #[arg(long)]
     resume: bool,
-    /// Plugin manifest; without it `plugins.toml` here or beside the program.
-    #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
-    plugins: Option<PathBuf>,
-    /// Configuration file.
-    #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
-    #[arg(
-        long,
-        env = "TRAWL_ALLOW_PRIVATE",
-        value_name = "CIDR",
-        value_delimiter = ','
-    )]
-    allow_private: Vec<IpNet>,
+    #[command(flatten)]
+    engine: EngineArgs,
 }
 
 fn dollars(text: &str) -> Result<Nanodollars, String> {
@@ -113,8 +102,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     if let Some(filter) = super::log_filter() {
         crate::telemetry::start_logs(Some(&filter))?;
     }
-    let mut config = Config::load(args.config.as_deref())?;
-    config.egress.allow_private.extend(&args.allow_private);
+    let (mut config, plugins) = args.engine.load()?;
     // Its pages are not asked for again.
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
@@ -122,7 +110,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     let was_begun = state.prepare(args.resume, &super::cache_folder())?;
     let places = Places {
         data: state.data(),
-        plugins: plugins_file(args.plugins.clone())?,
+        plugins,
     };
     let app = App::build(config, &places).await?;
     let followed = begin_and_follow(&app, &args, &state).await;
@@ -209,6 +197,7 @@ fn request(args: &CrawlArgs) -> Value {
     json!({
         "url": args.url,
         "return_format": args.format,
+        "request": args.request.name(),
         "limit": args.limit,
         "depth": args.depth,
         "delay": args.delay,

@@ -17,8 +17,10 @@ pub const WAIT_DEFAULT: Duration = Duration::from_secs(10);
 pub const STEPS_MAX: usize = 1_000;
 /// Chains or scripts of one request.
 pub const PATHS_MAX: usize = 100;
-/// Pixels along one side of the window: four times a large screen.
+/// CSS pixels along one side of the window: four times a large screen.
 pub const WINDOW_SIDE_MAX: u32 = 7_680;
+/// Pixels of the window in all, `device_scale_factor` counted on both sides: what a picture may have.
+pub const WINDOW_PIXELS_MAX: f64 = 40_000_000.0;
 
 /// What a browser does with a page. Without wishes: load it and wait until it is quiet.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,36 +76,59 @@ impl<T> ByPath<T> {
 
 /// One step of `automation_scripts`.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the steps are described with the parameter")]
 pub enum Step {
+    /// Runs JavaScript; its result is told.
     Evaluate(String),
+    /// Clicks the first element of a selector.
     Click(String),
+    /// Clicks every element of a selector.
     ClickAll(String),
+    /// Clicks a point of the window, in CSS pixels.
     ClickPoint {
+        /// From the left.
         x: f64,
+        /// From the top.
         y: f64,
     },
+    /// Types where the cursor is.
     Type(String),
+    /// Sets what a field holds.
     Fill {
+        /// The field.
         selector: String,
+        /// What it is to hold.
         value: String,
     },
+    /// Waits.
     Wait(Duration),
+    /// Waits for an element.
     WaitFor {
+        /// The element.
         selector: String,
+        /// How long at most.
         timeout: Duration,
     },
+    /// Waits for an element and clicks it.
     WaitForAndClick(String),
+    /// Waits until a document, or a part of it, no longer changes.
     WaitForDom {
+        /// The part.
         selector: Option<String>,
+        /// How long at most.
         timeout: Duration,
     },
+    /// Waits for the page that a step before leads to.
     WaitForNavigation,
+    /// Scrolls by so many CSS pixels.
     Scroll {
+        /// To the right.
         x: f64,
+        /// Down.
         y: f64,
     },
+    /// Scrolls to the end so many times, each time waiting for the page to grow.
     InfiniteScroll(u32),
+    /// Takes a picture, which is told.
     Screenshot(Picture),
 }
 
@@ -148,13 +173,18 @@ pub struct WaitPlan {
 
 /// `viewport`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the fields are those of the parameter")]
 pub struct Window {
+    /// CSS pixels from left to right.
     pub width: u32,
+    /// CSS pixels from top to bottom.
     pub height: u32,
+    /// Pixels of the screen to a CSS pixel.
     pub scale: f64,
+    /// A telephone: the `viewport` of the page counts, scroll bars lie above it.
     pub mobile: bool,
+    /// Held so that the longer side is the width.
     pub landscape: bool,
+    /// A screen that is touched.
     pub touch: bool,
 }
 
@@ -174,10 +204,12 @@ impl Default for Window {
 
 /// What the browser does not load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are those of the parameters")]
 pub struct LoadPlan {
+    /// No requests to advertising and tracking services.
     pub block_ads: bool,
+    /// No images.
     pub block_images: bool,
+    /// No style sheets.
     pub block_stylesheets: bool,
     /// Load everything, sound and video and fonts too.
     pub full: bool,
@@ -190,19 +222,41 @@ pub struct Picture {
     pub full_page: bool,
     /// A transparent background.
     pub omit_background: bool,
+    /// A part of the page rather than all of it.
+    pub clip: Option<Clip>,
+}
+
+/// A part of a page, in CSS pixels from its upper left corner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clip {
+    /// From the left.
+    pub x: u32,
+    /// From the top.
+    pub y: u32,
+    /// To the right of `x`; never zero.
+    pub width: u32,
+    /// Down from `y`; never zero.
+    pub height: u32,
 }
 
 /// The wishes of one request as JSON, before they are checked.
 #[derive(Debug, Default)]
-#[expect(missing_docs, reason = "the fields are the parameters of these names")]
 pub struct RenderWish {
+    /// The parameter of this name: JavaScript.
     pub evaluate_on_new_document: Option<String>,
+    /// The parameter of this name: path to JavaScript.
     pub execution_scripts: Option<Map<String, Value>>,
+    /// The parameter of this name: path to a list of steps.
     pub automation_scripts: Option<Map<String, Value>>,
+    /// The parameter of this name: milliseconds or conditions.
     pub wait_for: Option<Value>,
+    /// The parameter of this name: milliseconds.
     pub scroll: Option<u64>,
+    /// The parameter of this name.
     pub viewport: Option<Map<String, Value>>,
+    /// What is not loaded.
     pub load: LoadPlan,
+    /// A picture that is returned.
     pub screenshot: Option<Picture>,
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{
-    ByPath, PATHS_MAX, Picture, STEPS_MAX, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_SIDE_MAX, WaitPlan,
-    Window,
+    ByPath, PATHS_MAX, Picture, STEPS_MAX, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_PIXELS_MAX,
+    WINDOW_SIDE_MAX, WaitPlan, Window,
 };
 use crate::plan::PlanError;
 
@@ -106,6 +106,7 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
         "screenshot" => Step::Screenshot(Picture {
             full_page: flag(body, "full_page"),
             omit_background: flag(body, "omit_background"),
+            clip: None,
         }),
         _ => return Err(format!("unknown step `{}`", shown(name))),
     })
@@ -247,9 +248,19 @@ pub(super) fn window(fields: Map<String, Value>) -> Result<Window, String> {
             .filter(|scale| (0.1..=4.0).contains(scale))
             .ok_or("`device_scale_factor` is not a number from 0.1 to 4")?,
     };
+    let (width, height) = (
+        side("width", ordinary.width)?,
+        side("height", ordinary.height)?,
+    );
+    if f64::from(width) * f64::from(height) * scale * scale > WINDOW_PIXELS_MAX {
+        return Err(format!(
+            "more than {} million pixels with `device_scale_factor`",
+            WINDOW_PIXELS_MAX / 1e6
+        ));
+    }
     Ok(Window {
-        width: side("width", ordinary.width)?,
-        height: side("height", ordinary.height)?,
+        width,
+        height,
         scale,
         mobile: switch("emulating_mobile")?,
         landscape: switch("is_landscape")?,

@@ -1,0 +1,34 @@
+//! `POST /unblocker`: pages of sites that turn plain requests away.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use super::error::ApiError;
+use super::wire::{ScrapeRequest, Verb};
+use super::{Api, entry::Entry, post, scrape};
+use crate::billing::Account;
+
+#[utoipa::path(
+    post,
+    path = "/unblocker",
+    description = "As `/scrape` with a browser and, unless `proxy` names one, through the configured pool that sites turn away least.",
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    responses(
+        (status = 200, description = "One entry a page", body = Vec<Entry>),
+        (status = 400, description = "A parameter is wrong; the text begins with its name"),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
+    ),
+    security(("key" = []))
+)]
+pub(super) async fn unblocker(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let work = |posted| scrape::pages(posted, Verb::Unblocker);
+    post::serve(&api, account, request, scrape::BODY_BYTES_MAX, work).await
+}

@@ -1,0 +1,73 @@
+//! Options of every command that serves pages: what it is configured with.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ipnet::IpNet;
+
+use super::plugins_file;
+use crate::config::Config;
+
+/// Plugins, configuration, what may be reached, and the browser.
+#[derive(Debug, Args)]
+pub(super) struct EngineArgs {
+    /// Plugin manifest; without it `plugins.toml` here or beside the program.
+    #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
+    plugins: Option<PathBuf>,
+    /// Configuration file.
+    #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
+    #[arg(
+        long,
+        env = "TRAWL_ALLOW_PRIVATE",
+        value_name = "CIDR",
+        value_delimiter = ','
+    )]
+    allow_private: Vec<IpNet>,
+    /// The browser's file; without it the first of chromium, chromium-browser, google-chrome on the PATH.
+    #[arg(long, env = "TRAWL_BROWSER", value_name = "FILE")]
+    browser: Option<PathBuf>,
+}
+
+impl EngineArgs {
+    /// The configuration with these options in it, and the plugin manifest.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, or there is no manifest.
+    pub(super) fn load(&self) -> anyhow::Result<(Config, PathBuf)> {
+        let mut config = Config::load(self.config.as_deref())?;
+        config.egress.allow_private.extend(&self.allow_private);
+        if let Some(browser) = &self.browser {
+            anyhow::ensure!(
+                browser.is_file(),
+                "there is no browser at `{}`; name Chromium's file, or leave the option out",
+                browser.display()
+            );
+            config.browser.program = Some(browser.clone());
+        }
+        Ok((config, plugins_file(self.plugins.clone())?))
+    }
+}
+
+/// `request`, as in the interface.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum RequestMode {
+    /// Plain HTTP, and a browser for pages that need one.
+    Smart,
+    /// Plain HTTP only.
+    Http,
+    /// Always a browser.
+    Browser,
+}
+
+impl RequestMode {
+    /// The value of the parameter.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Smart => "smart",
+            Self::Http => "http",
+            Self::Browser => "browser",
+        }
+    }
+}
