@@ -4,7 +4,7 @@
 //! whatever is in it: each byte is looked at a bounded number of times.
 
 use memchr::memmem::Finder;
-use memchr::{memchr, memchr3};
+use memchr::{memchr, memchr_iter, memchr3};
 
 /// A piece of source. Comments, document types and unfinished tags are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,13 +235,10 @@ impl<'a> Iterator for Pieces<'a> {
 /// Where the tag's `>` is: not one inside a quoted value.
 fn tag_end(source: &[u8], from: usize) -> Option<usize> {
     let end = from + memchr(b'>', &source[from..])?;
-    // Counting is several times faster than going from quote to quote, and tells nearly all tags.
-    let (mut doubles, mut singles) = (0_usize, 0_usize);
-    for &byte in &source[from..end] {
-        doubles += usize::from(byte == b'"');
-        singles += usize::from(byte == b'\'');
-    }
-    match doubles.is_multiple_of(2) && singles.is_multiple_of(2) {
+    // Counting quotes takes a fraction of going from one to the next, and settles nearly all tags.
+    let tag = &source[from..end];
+    let is_even = |quote| memchr_iter(quote, tag).count().is_multiple_of(2);
+    match is_even(b'"') && is_even(b'\'') {
         true => Some(end),
         false => quoted_tag_end(source, from),
     }

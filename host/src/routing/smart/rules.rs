@@ -1,13 +1,11 @@
 //! The rules: when a page with little text needs a browser. The first that holds gives the reason.
 
 use super::prose::is_waiting;
-use super::shape::Shape;
+use super::shape::{Shape, THINGS_MAX};
 use super::{Clues, Rule, walls};
 
 /// Text that may stand around an empty mount or in a redirect: a header, a footer, a cookie line.
 const SHELL_BYTES_MAX: usize = 200;
-/// Links, images and fields around an empty mount. Some hosts want a copy of every form in the shell.
-const SHELL_THINGS_MAX: usize = 10;
 /// Text beside a `noscript` that asks for JavaScript. Pages that speak for themselves may ask for it too, for comments.
 const APPEAL_BYTES_MAX: usize = 100;
 /// Links and images of a page without text that has a framework's data: a logo, an icon or two.
@@ -17,8 +15,11 @@ const BARE_THINGS_MAX: usize = 1;
 /// Code of a page that only goes elsewhere. Applications name `location` too, but are longer.
 const STUB_BYTES_MAX: usize = 8 * 1024;
 
+/// Whether a rule holds for a page.
+type Holds = fn(&Clues<'_>, &Shape) -> bool;
+
 /// In the order of what they tell: from challenges and redirects to the bare absence of content.
-const RULES: [(Rule, fn(&Clues<'_>, &Shape) -> bool); 7] = [
+const RULES: [(Rule, Holds); 7] = [
     (Rule::BotWall, walls::is_challenge),
     (Rule::MetaRefresh, is_meta_refresh),
     (Rule::ScriptRedirect, is_script_redirect),
@@ -30,12 +31,15 @@ const RULES: [(Rule, fn(&Clues<'_>, &Shape) -> bool); 7] = [
 
 /// The first rule that holds for a page with little text.
 pub(super) fn first(clues: &Clues<'_>, shape: &Shape) -> Option<Rule> {
+    if shape.n_things > THINGS_MAX {
+        return None;
+    }
     let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
     held.map(|(rule, _)| *rule)
 }
 
 fn is_meta_refresh(_: &Clues<'_>, shape: &Shape) -> bool {
-    shape.has_refresh && is_at_most(shape, SHELL_BYTES_MAX, SHELL_THINGS_MAX)
+    shape.has_refresh && is_at_most(shape, SHELL_BYTES_MAX)
 }
 
 fn is_script_redirect(_: &Clues<'_>, shape: &Shape) -> bool {
@@ -47,9 +51,7 @@ fn is_script_redirect(_: &Clues<'_>, shape: &Shape) -> bool {
 }
 
 fn is_empty_shell(_: &Clues<'_>, shape: &Shape) -> bool {
-    shape.has_empty_mount
-        && !shape.scripts.is_empty()
-        && is_at_most(shape, SHELL_BYTES_MAX, SHELL_THINGS_MAX)
+    shape.has_empty_mount && !shape.scripts.is_empty() && is_at_most(shape, SHELL_BYTES_MAX)
 }
 
 fn is_hydration_without_text(_: &Clues<'_>, shape: &Shape) -> bool {
@@ -61,15 +63,15 @@ fn is_noscript_appeal(_: &Clues<'_>, shape: &Shape) -> bool {
     (shape.has_noscript_appeal || super::prose::is_appeal(words))
         && !shape.scripts.is_empty()
         && shape.n_fields == 0
-        && is_at_most(shape, APPEAL_BYTES_MAX, SHELL_THINGS_MAX)
+        && is_at_most(shape, APPEAL_BYTES_MAX)
 }
 
 fn is_script_only(_: &Clues<'_>, shape: &Shape) -> bool {
     !shape.scripts.is_empty() && is_bare(shape, BARE_THINGS_MAX)
 }
 
-fn is_at_most(shape: &Shape, bytes: usize, things: usize) -> bool {
-    shape.prose.bytes().len() <= bytes && shape.n_things <= things
+fn is_at_most(shape: &Shape, bytes: usize) -> bool {
+    shape.prose.bytes().len() <= bytes
 }
 
 /// No text, or only that something is to come, and hardly anything else.

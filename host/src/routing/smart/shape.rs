@@ -6,6 +6,9 @@ use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::{Prose, has_any, is_appeal, is_waiting};
 use super::scripts::Scripts;
 
+/// Links, images and fields that a page may have and still need a browser: some hosts want a copy of every form in the
+/// shell. No rule holds for a page with more.
+pub(super) const THINGS_MAX: usize = 10;
 /// How much of a `noscript` is looked at: those that ask for scripts do so at once.
 const NOSCRIPT_BYTES_MAX: usize = 4 * 1024;
 /// Seconds after which a refresh is no longer a redirect but a page that keeps itself fresh.
@@ -112,13 +115,12 @@ struct Mount<'a> {
 }
 
 impl Shape {
-    /// The shape of a source.
+    /// The shape of a source. Ends early when there is more in it than any rule allows.
     pub(super) fn of(source: &[u8]) -> Self {
         let mut shape = Self::default();
         let mut mount = None;
         for piece in Pieces::new(source) {
-            if shape.prose.is_full() {
-                // Far above what any rule allows.
+            if shape.prose.is_full() || shape.n_things > THINGS_MAX {
                 break;
             }
             match piece {

@@ -56,8 +56,8 @@ pub(super) fn char_length(text: &[u8]) -> usize {
         b'&' => reference_length(text),
         first @ 0xC2..=0xF4 => {
             let more = match first {
-                ..0xE0 => 1,
-                ..0xF0 => 2,
+                0xC2..=0xDF => 1,
+                0xE0..=0xEF => 2,
                 _ => 3,
             };
             let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
