@@ -1,0 +1,80 @@
+//! The rules: when a page with little text needs a browser. The first that holds gives the reason.
+
+use super::prose::is_waiting;
+use super::shape::{Shape, THINGS_MAX};
+use super::{Clues, Rule, walls};
+
+/// Text that may stand around an empty mount or in a redirect: a header, a footer, a cookie line.
+const SHELL_BYTES_MAX: usize = 200;
+/// Text beside a `noscript` that asks for JavaScript. Pages that speak for themselves may ask for it too, for comments.
+const APPEAL_BYTES_MAX: usize = 100;
+/// Links and images of a page without text that has a framework's data: a logo, an icon or two.
+const HYDRATION_THINGS_MAX: usize = 3;
+/// Content of a page that has nothing but scripts: a logo, or the link of a redirect.
+const BARE_THINGS_MAX: usize = 1;
+/// Code of a page that only goes elsewhere. Applications name `location` too, but are longer.
+const STUB_BYTES_MAX: usize = 8 * 1024;
+
+/// Whether a rule holds for a page.
+type Holds = fn(&Clues<'_>, &Shape) -> bool;
+
+/// In the order of what they tell: from challenges and redirects to the bare absence of content.
+const RULES: [(Rule, Holds); 7] = [
+    (Rule::BotWall, walls::is_challenge),
+    (Rule::MetaRefresh, is_meta_refresh),
+    (Rule::ScriptRedirect, is_script_redirect),
+    (Rule::EmptyShell, is_empty_shell),
+    (Rule::HydrationWithoutText, is_hydration_without_text),
+    (Rule::NoscriptAppeal, is_noscript_appeal),
+    (Rule::ScriptOnlyBody, is_script_only),
+];
+
+/// The first rule that holds for a page with little text.
+pub(super) fn first(clues: &Clues<'_>, shape: &Shape) -> Option<Rule> {
+    if shape.n_things > THINGS_MAX {
+        return None;
+    }
+    let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
+    held.map(|(rule, _)| *rule)
+}
+
+fn is_meta_refresh(_: &Clues<'_>, shape: &Shape) -> bool {
+    shape.has_refresh && is_at_most(shape, SHELL_BYTES_MAX)
+}
+
+fn is_script_redirect(_: &Clues<'_>, shape: &Shape) -> bool {
+    let scripts = &shape.scripts;
+    scripts.goes_elsewhere
+        && scripts.n_external == 0
+        && scripts.inline_bytes <= STUB_BYTES_MAX
+        && is_bare(shape, BARE_THINGS_MAX)
+}
+
+fn is_empty_shell(_: &Clues<'_>, shape: &Shape) -> bool {
+    shape.has_empty_mount && !shape.scripts.is_empty() && is_at_most(shape, SHELL_BYTES_MAX)
+}
+
+fn is_hydration_without_text(_: &Clues<'_>, shape: &Shape) -> bool {
+    shape.has_hydration && !shape.scripts.is_empty() && is_bare(shape, HYDRATION_THINGS_MAX)
+}
+
+fn is_noscript_appeal(_: &Clues<'_>, shape: &Shape) -> bool {
+    let words = shape.prose.bytes();
+    (shape.has_noscript_appeal || super::prose::is_appeal(words))
+        && !shape.scripts.is_empty()
+        && shape.n_fields == 0
+        && is_at_most(shape, APPEAL_BYTES_MAX)
+}
+
+fn is_script_only(_: &Clues<'_>, shape: &Shape) -> bool {
+    !shape.scripts.is_empty() && is_bare(shape, BARE_THINGS_MAX)
+}
+
+fn is_at_most(shape: &Shape, bytes: usize) -> bool {
+    shape.prose.bytes().len() <= bytes
+}
+
+/// No text, or only that something is to come, and hardly anything else.
+fn is_bare(shape: &Shape, things: usize) -> bool {
+    is_waiting(shape.prose.bytes()) && shape.n_fields == 0 && shape.n_things <= things
+}

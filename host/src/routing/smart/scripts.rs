@@ -1,0 +1,138 @@
+//! What the scripts of a page with little text are there for.
+
+use memchr::memmem;
+
+use super::pieces::Tag;
+use super::prose::has_any;
+
+/// How much of an inline script is looked at. What it is shows at its beginning; the rest is data or a library.
+const LOOK_BYTES_MAX: usize = 4 * 1024;
+
+/// Addresses of scripts that measure or ask for consent, and never make a page's content.
+const BYSTANDER_ADDRESSES: [&str; 12] = [
+    "googletagmanager.com",
+    "google-analytics.com",
+    "googlesyndication.com",
+    "cloudflareinsights.com",
+    "/cdn-cgi/scripts/",
+    "/scripts/jsd/",
+    "connect.facebook.net",
+    "plausible.io",
+    "matomo.js",
+    "hotjar.com",
+    "clarity.ms",
+    "cookielaw.org",
+];
+
+/// The same, inline.
+const BYSTANDER_CODE: [&str; 7] = [
+    "gtag(",
+    "gtm.start",
+    "GoogleAnalyticsObject",
+    "__CF$cv$params",
+    "_paq.push",
+    "fbq(",
+    "clarity.ms",
+];
+
+/// Names under which frameworks leave the data that their pages are made from; all begin with two underscores.
+const HYDRATION_NAMES: [&str; 14] = [
+    "__NEXT_DATA__",
+    "__next_f",
+    "__NUXT__",
+    "__remixContext",
+    "__reactRouterContext",
+    "__staticRouterHydrationData",
+    "__sveltekit",
+    "__INITIAL_STATE__",
+    "__INITIAL_DATA__",
+    "__PRELOADED_STATE__",
+    "__APOLLO_STATE__",
+    "__TSR",
+    "___gatsby",
+    "__meteor_runtime_config__",
+];
+
+/// The scripts of a page that could make its content.
+#[derive(Debug, Default)]
+pub(super) struct Scripts {
+    /// Scripts with an address.
+    pub(super) n_external: usize,
+    /// Scripts with code of their own.
+    pub(super) n_inline: usize,
+    /// Bytes of the latter.
+    pub(super) inline_bytes: usize,
+    /// Whether one goes to another address or loads the page again.
+    pub(super) goes_elsewhere: bool,
+    /// Whether one holds the data from which a framework makes the page.
+    pub(super) has_hydration: bool,
+}
+
+impl Scripts {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_external + self.n_inline == 0
+    }
+
+    /// Takes a script into account.
+    pub(super) fn add(&mut self, tag: &Tag<'_>, code: &[u8]) {
+        let code = code.trim_ascii();
+        let look = &code[..code.len().min(LOOK_BYTES_MAX)];
+        self.has_hydration = self.has_hydration || has_hydration(tag, look);
+        if !is_run(tag) {
+            return;
+        }
+        match tag.attribute("src") {
+            Some(address) if has_any(address, &BYSTANDER_ADDRESSES) => {}
+            Some(_) => self.n_external += 1,
+            None if code.is_empty() => {}
+            None if has_any(look, &BYSTANDER_CODE) => {}
+            None => {
+                self.n_inline += 1;
+                self.inline_bytes += code.len();
+                self.goes_elsewhere = self.goes_elsewhere || goes_elsewhere(look);
+            }
+        }
+    }
+}
+
+/// Whether a browser runs it: no type, `module`, or a name of the language. Loaders that defer scripts put a prefix
+/// before the latter.
+fn is_run(tag: &Tag<'_>) -> bool {
+    let Some(stated) = tag.attribute("type") else {
+        return true;
+    };
+    let stated = stated.trim_ascii().to_ascii_lowercase();
+    let languages: [&[u8]; 4] = [b"javascript", b"ecmascript", b"babel", b"jsx"];
+    stated.is_empty()
+        || stated == b"module"
+        || languages.iter().any(|language| stated.ends_with(language))
+}
+
+fn has_hydration(tag: &Tag<'_>, look: &[u8]) -> bool {
+    let is_named = |found: usize, source: &[u8]| {
+        HYDRATION_NAMES
+            .iter()
+            .any(|name| source[found..].starts_with(name.as_bytes()))
+    };
+    let is_data = tag
+        .attribute("id")
+        .is_some_and(|id| matches!(id, b"__NEXT_DATA__" | b"__NUXT_DATA__" | b"ng-state"));
+    is_data || memmem::find_iter(look, b"__").any(|found| is_named(found, look))
+}
+
+/// Whether it assigns to `location` or calls what replaces it. Comparisons are not meant.
+fn goes_elsewhere(look: &[u8]) -> bool {
+    let name = b"location";
+    memmem::find_iter(look, name).any(|found| is_departure(&look[found + name.len()..]))
+}
+
+fn is_departure(after: &[u8]) -> bool {
+    let calls: [&[u8]; 3] = [b".replace(", b".assign(", b".reload("];
+    if calls.iter().any(|call| after.starts_with(call)) {
+        return true;
+    }
+    let after = after.strip_prefix(b".href").unwrap_or(after);
+    let after = &after[..after.len().min(8)];
+    matches!(after.trim_ascii_start(), [b'=', next, ..] if *next != b'=')
+}
