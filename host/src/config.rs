@@ -1,5 +1,6 @@
 //! Typed settings of the server. An unknown key stops the start-up, so that a typing error is never a silent default.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -130,6 +131,9 @@ pub struct BrowserSettings {
     pub minutes_per_process: u64,
     /// Mebibytes of a process and its children after which it is replaced.
     pub memory_mib: u64,
+    /// Folders that a browser is looked for in, as `PATH` has them; not in the file.
+    #[serde(skip)]
+    pub search_path: OsString,
 }
 
 impl Default for BrowserSettings {
@@ -142,6 +146,7 @@ impl Default for BrowserSettings {
             pages_per_process: 200,
             minutes_per_process: 30,
             memory_mib: 2048,
+            search_path: "/usr/local/bin:/usr/bin:/bin".into(),
         }
     }
 }

@@ -70,6 +70,19 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .map_err(twice)?;
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
+    metrics::describe_counter!("trawl_smart_total", "Pages that needed a browser, by rule");
+    metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
+    metrics::describe_counter!(
+        "trawl_browser_crashes_total",
+        "Pages lost with their browser"
+    );
+    metrics::describe_counter!("trawl_browser_recycles_total", "Browsers replaced");
+    metrics::describe_gauge!("trawl_browser_tabs", "Pages open in browsers");
+    metrics::describe_histogram!(
+        "trawl_browser_tab_wait_seconds",
+        metrics::Unit::Seconds,
+        "Time that pages waited for a tab"
+    );
     metrics::describe_counter!(
         "trawl_page_bytes_total",
         "Bytes of the decoded bodies of pages"

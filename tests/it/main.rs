@@ -13,5 +13,6 @@ mod limits;
 mod money;
 mod plugins;
 mod reload;
+mod render;
 mod scrape;
 mod site_manners;

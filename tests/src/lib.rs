@@ -2,6 +2,8 @@
 
 #[path = "../support/app.rs"]
 pub mod app;
+#[path = "../support/browser.rs"]
+pub mod browser;
 #[path = "../support/caller.rs"]
 pub mod caller;
 #[path = "../support/coding.rs"]
@@ -18,6 +20,7 @@ pub mod trap;
 pub mod world;
 
 pub use app::TestApp;
+pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
 pub use name_server::FakeNameServer;
 pub use process::ServerProcess;

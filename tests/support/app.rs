@@ -49,6 +49,7 @@ impl TestApp {
     pub async fn of(world: World) -> Self {
         let mut config = Config::default();
         config.limits.requests_per_minute = 1_000_000;
+        config.browser = world.browser.clone();
         let ranges = world.allow_private.iter();
         config.egress.allow_private = ranges
             .map(|range| range.parse().expect("a range"))

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use trawl::config::BrowserSettings;
 use trawl_test_guests::Guest;
 
 /// A folder with everything a server needs, gone with the value.
@@ -13,6 +14,8 @@ pub struct World {
     pub dollars: &'static str,
     /// Ranges that are opened.
     pub allow_private: &'static [&'static str],
+    /// The browser and how it is set up; `tabs: 0`, the default here, is none.
+    pub browser: BrowserSettings,
 }
 
 impl World {
@@ -26,6 +29,10 @@ impl World {
             folder,
             dollars: "100",
             allow_private: &["127.0.0.1/32"],
+            browser: BrowserSettings {
+                tabs: 0,
+                ..BrowserSettings::default()
+            },
         };
         fs::create_dir(world.data()).expect("a folder for data");
         // Compiled code is kept for all tests: compiling takes longer than most of them.

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
 use crate::stages::Stages;
-use crate::{guests, host, tidy, workspace};
+use crate::{browser, guests, host, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -41,8 +41,9 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
 /// How long rustup may take to add a component.
 const COMPONENT_LIMIT: Duration = Duration::from_secs(120);
 
-/// Rust's formatter and linter, added by rustup when they are missing.
+/// Rust's formatter and linter, added by rustup when they are missing, and a browser.
 fn tools() -> anyhow::Result<()> {
+    browser::ensure();
     for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if is_there(tool)? {
             continue;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::anyhow;
 
-use crate::{guests, workspace};
+use crate::{browser, guests, workspace};
 
 /// Builds the server.
 ///
@@ -20,6 +20,7 @@ pub(crate) fn build(release: bool) -> anyhow::Result<()> {
 
 /// Builds plugins and server, then becomes the server: signals and the exit status are its own.
 pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
+    browser::ensure();
     guests::build(None)?;
     build(true)?;
     let root = workspace::root();

@@ -1,5 +1,6 @@
 //! Every chore of this repository, as `cargo xtask CHORE`.
 
+mod browser;
 mod checks;
 mod guests;
 mod host;

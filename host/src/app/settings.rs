@@ -55,10 +55,9 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
 /// The browser; `None` when the operator wants none.
 pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
     let browser = &config.browser;
-    let search_path = std::env::var_os("PATH").unwrap_or_default();
     (browser.tabs > 0).then(|| RenderConfig {
         program: browser.program.clone(),
-        search_path,
+        search_path: browser.search_path.clone(),
         user: browser.user.clone(),
         no_sandbox: browser.no_sandbox,
         tabs_max: browser.tabs,

@@ -46,6 +46,9 @@ impl EngineArgs {
             );
             config.browser.program = Some(browser.clone());
         }
+        if let Some(path) = super::environment("PATH") {
+            config.browser.search_path = path.into();
+        }
         Ok((config, plugins_file(self.plugins.clone())?))
     }
 }

@@ -145,6 +145,7 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
     let robots = obeys_robots.then(|| Arc::clone(&parts.robots));
     let gate = Arc::new(Gate::new(Arc::clone(&frontier), robots.clone()));
     let page = page_plan(&plan, &seed, &gate);
+    let owner = job.account.to_string();
     let run = Arc::new(Run {
         elsewhere: Arc::new(FetchPlan {
             headers: Vec::new(),
@@ -158,7 +159,7 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         context: RunContext {
             registry,
             jar: Arc::new(CookieJar::new()),
-            owner: job.account.to_string(),
+            owner,
             tariff: parts.tariff,
         },
         billing: parts.billing.clone(),

@@ -23,6 +23,7 @@ fn plan() -> FetchPlan {
             enabled: false,
             max_age: Duration::ZERO,
             allow_stale: false,
+            skip_browser: false,
         },
         pace: Pace::default(),
         gate: None,

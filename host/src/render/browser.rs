@@ -147,10 +147,12 @@ impl Browser {
 
     /// A context of its own behind the proxy at this address, with an empty page.
     pub(super) async fn open(&self, proxy: std::net::SocketAddr) -> Result<Context, RenderError> {
-        let mut context = CreateBrowserContextParams::default();
-        context.dispose_on_detach = Some(true);
-        context.proxy_server = Some(format!("http://{proxy}"));
-        context.proxy_bypass_list = Some("<-loopback>".to_owned());
+        let context = CreateBrowserContextParams {
+            dispose_on_detach: Some(true),
+            proxy_server: Some(format!("http://{proxy}")),
+            proxy_bypass_list: Some("<-loopback>".to_owned()),
+            ..CreateBrowserContextParams::default()
+        };
         let context = self.command(context).await?.browser_context_id;
         let mut target = CreateTargetParams::new("about:blank");
         target.browser_context_id = Some(context.clone());

@@ -17,7 +17,9 @@ use super::wire::Wire;
 use super::{RenderConfig, RenderError};
 
 /// Names looked for on the search path, in order.
-const NAMES: [&str; 4] = [
+/// The shell is the same engine without the windows of a desktop, which take three quarters of a small page's CPU time.
+const NAMES: [&str; 5] = [
+    "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -312,11 +314,11 @@ mod tests {
     #[test]
     fn the_first_name_on_the_path_wins() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["google-chrome", "chromium"] {
+        for name in ["google-chrome", "chromium", "chromium-headless-shell"] {
             std::fs::write(folder.path().join(name), "").expect("a file");
         }
         let found = find(None, folder.path().as_os_str());
-        assert_eq!(found, Some(folder.path().join("chromium")));
+        assert_eq!(found, Some(folder.path().join("chromium-headless-shell")));
     }
 
     #[test]

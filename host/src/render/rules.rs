@@ -131,9 +131,9 @@ pub(super) fn refusal(refused: &[Refused], url: &Url) -> Option<RenderError> {
 }
 
 /// What an error of the browser's network stack means.
-pub(super) fn load_error(error: &str, is_download: bool) -> RenderError {
+pub(super) fn load_error(error: &str, is_answered: bool) -> RenderError {
     let code = match error.trim_start_matches("net::") {
-        _ if is_download => {
+        "ERR_ABORTED" if is_answered => {
             let text = "the address is a download, not a page; ask for `request: \"http\"`";
             return RenderError::Load(status::BROWSER_FAILED, text.to_owned());
         }

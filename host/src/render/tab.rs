@@ -9,17 +9,16 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use chromiumoxide::cdp::browser_protocol::dom::Rgba;
 use chromiumoxide::cdp::browser_protocol::emulation::{
-    SetDefaultBackgroundColorOverrideParams, SetDeviceMetricsOverrideParams,
-    SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
+    SetDefaultBackgroundColorOverrideParams, SetTouchEmulationEnabledParams,
+    SetUserAgentOverrideParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
-    self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, ResourceType,
-    SetBlockedUrLsParams, SetCookiesParams,
+    self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, SetBlockedUrLsParams,
+    SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
     self, AddScriptToEvaluateOnNewDocumentParams, CaptureScreenshotFormat, CaptureScreenshotParams,
-    CreateIsolatedWorldParams, GetFrameTreeParams, GetLayoutMetricsParams, NavigateParams,
-    StopLoadingParams, Viewport,
+    CreateIsolatedWorldParams, GetLayoutMetricsParams, NavigateParams, StopLoadingParams, Viewport,
 };
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
 use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
@@ -33,7 +32,7 @@ use super::browser::{Browser, Context};
 use super::door::Channel;
 use super::pool::Place;
 use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
-use super::watch::{Document, Rules, Watch};
+use super::watch::{Document, Rules, Seen, Watch};
 use super::{Errand, HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, Rendered};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, MediaKind};
@@ -49,6 +48,9 @@ const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::fro
 /// Pixels of a picture along each side, and in all: what the browser can paint, and 160 MB before compression.
 const PICTURE_SIDE_MAX: f64 = 16_384.0;
 const PICTURE_PIXELS_MAX: f64 = 40_000_000.0;
+/// How long events of a page may come after the answer that they belong to.
+const LATE_EVENTS: Duration = Duration::from_millis(300);
+
 /// An open page.
 pub(super) struct Tab<'a> {
     browser: &'a Browser,
@@ -137,7 +139,7 @@ impl Tab<'_> {
         if let Some(error) = navigated.error_text {
             return Err(match refused(url) {
                 Some(refused) => refused,
-                None => load_error(&error, self.watch.seen().is_download),
+                None => load_error(&error, self.is_answered().await),
             });
         }
         self.settle().await;
@@ -178,6 +180,12 @@ impl Tab<'_> {
         })
     }
 
+    /// Whether the site answered, though nothing is shown: then the answer is a file to be kept.
+    async fn is_answered(&self) -> bool {
+        let answered = self.watch.until(Seen::is_answered);
+        tokio::time::timeout(LATE_EVENTS, answered).await.is_ok()
+    }
+
     /// Everything that must be in place before the page is asked for. The commands go out together.
     async fn set_up(
         &self,
@@ -204,12 +212,10 @@ impl Tab<'_> {
                 .await?;
         }
         if plan.load.block_ads {
-            let mut block = SetBlockedUrLsParams::default();
-            block.url_patterns = Some(
-                ADS.iter()
-                    .map(|pattern| BlockPattern::new(*pattern, true))
-                    .collect(),
-            );
+            let patterns = ADS.iter().map(|pattern| BlockPattern::new(*pattern, true));
+            let block = SetBlockedUrLsParams {
+                url_patterns: Some(patterns.collect()),
+            };
             self.call(block).await?;
         }
         if !fetch.cookies.is_empty() {
@@ -435,27 +441,30 @@ impl Tab<'_> {
         let pixels_max = PICTURE_PIXELS_MAX / (self.scale * self.scale);
         let width = width.clamp(1.0, side_max);
         let height = height.clamp(1.0, side_max.min(pixels_max / width));
-        let mut params = CaptureScreenshotParams::default();
-        params.format = Some(CaptureScreenshotFormat::Png);
         let is_beyond = picture.full_page || picture.clip.is_some();
-        params.capture_beyond_viewport = Some(is_beyond);
-        if is_beyond {
-            params.clip = Some(Viewport {
-                x,
-                y,
-                width,
-                height,
-                scale: 1.0,
-            });
-        }
+        let clip = Viewport {
+            x,
+            y,
+            width,
+            height,
+            scale: 1.0,
+        };
+        let params = CaptureScreenshotParams {
+            format: Some(CaptureScreenshotFormat::Png),
+            capture_beyond_viewport: Some(is_beyond),
+            clip: is_beyond.then_some(clip),
+            ..CaptureScreenshotParams::default()
+        };
         if picture.omit_background {
-            let mut clear = SetDefaultBackgroundColorOverrideParams::default();
-            clear.color = Some(Rgba {
+            let transparent = Rgba {
                 r: 0,
                 g: 0,
                 b: 0,
                 a: Some(0.0),
-            });
+            };
+            let clear = SetDefaultBackgroundColorOverrideParams {
+                color: Some(transparent),
+            };
             self.call(clear).await?;
         }
         let png = self.call(params).await?.data;

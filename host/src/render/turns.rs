@@ -38,15 +38,9 @@ impl Turns {
 
     /// Waits for a place for this owner. A future that is dropped waits no longer.
     pub(super) async fn take(self: &Arc<Self>, owner: &str) -> Turn {
-        let waiting = {
-            let mut state = self.state();
-            if state.free > 0 && state.waiting.is_empty() {
-                return self.given(&mut state, owner.to_owned());
-            }
-            let (sender, waiting) = oneshot::channel();
-            state.waiting.push_back((owner.to_owned(), sender));
-            waiting
-        };
+        let (sender, waiting) = oneshot::channel();
+        self.state().waiting.push_back((owner.to_owned(), sender));
+        self.hand_over();
         // Nobody drops a sender but by handing over its place.
         waiting.await.unwrap_or_else(|_| Turn {
             turns: None,

@@ -57,7 +57,6 @@ pub(super) struct Seen {
     pub(super) navigations: u32,
     /// Whether the current main document has fired its load event.
     pub(super) loaded: bool,
-    pub(super) is_download: bool,
     idle_since: Option<Instant>,
     almost_since: Option<Instant>,
 }
@@ -126,7 +125,6 @@ impl Watch {
                 loaded_bytes: 0,
                 navigations: 0,
                 loaded: false,
-                is_download: false,
                 idle_since: Some(Instant::now()),
                 almost_since: Some(Instant::now()),
             }),
@@ -223,8 +221,7 @@ impl Watch {
                 let accept = fields.kind.as_deref() == Some("beforeunload");
                 wire.post(session, &HandleJavaScriptDialogParams::new(accept));
             }
-            "Page.downloadWillBegin" => self.seen().is_download = true,
-            "Page.loadEventFired" => self.seen().loaded = true,
+            "Page.loadEventFired" => self.seen().load(),
             "Page.frameNavigated" => {
                 if fields.frame.is_some_and(|frame| frame.parent_id.is_none()) {
                     let mut seen = self.seen();
@@ -366,6 +363,12 @@ impl Watch {
 }
 
 impl Seen {
+    /// Whether the site answered for the main document at all, shown or not.
+    pub(super) fn is_answered(&self) -> bool {
+        let answered = self.raw_headers.as_ref().map(|(id, _)| id);
+        answered.is_some() && answered == self.main_request.as_ref()
+    }
+
     /// The main document with its headers as they were received, when those are known.
     pub(super) fn document(&self) -> Option<Document> {
         let mut document = self.document.clone()?;
@@ -377,6 +380,14 @@ impl Seen {
             document.headers.clone_from(headers);
         }
         Some(document)
+    }
+
+    /// What is quiet counts from now on anew: scripts begin their work when the page has loaded.
+    fn load(&mut self) {
+        self.loaded = true;
+        let now = Instant::now();
+        self.idle_since = self.idle_since.map(|_| now);
+        self.almost_since = self.almost_since.map(|_| now);
     }
 
     fn mark(&mut self) {

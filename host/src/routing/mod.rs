@@ -114,7 +114,7 @@ impl Routing {
         Self {
             own_http,
             own_browser: None,
-            hosts: HostMemory::default(),
+            hosts: HostMemory,
             fetcher,
             cache: None,
             politeness,

@@ -33,6 +33,7 @@ fn plan(timeout: Duration) -> FetchPlan {
             enabled: false,
             max_age: Duration::ZERO,
             allow_stale: false,
+            skip_browser: false,
         },
         pace: Pace::default(),
         gate: None,

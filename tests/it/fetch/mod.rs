@@ -26,6 +26,7 @@ pub(crate) fn plan() -> FetchPlan {
             enabled: false,
             max_age: Duration::ZERO,
             allow_stale: false,
+            skip_browser: false,
         },
         pace: Pace::default(),
         gate: None,

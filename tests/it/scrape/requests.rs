@@ -171,11 +171,19 @@ async fn modes_say_what_served_the_page() {
     let url = site.url("/page");
     let smart = app.fine(json!({"url": url, "request": "smart"})).await;
     assert_eq!(smart["metadata"]["rendered_by"], "http");
-    assert!(
-        smart["metadata"]["render_reason"]
+    let reason = |entry: &Value| {
+        entry["metadata"]["render_reason"]
             .as_str()
             .unwrap()
-            .contains("browser")
+            .to_owned()
+    };
+    assert!(reason(&smart).contains("enough"), "{smart}");
+    let shell = "<div id=root></div><script src=/app.js></script>";
+    let shell = site.put("/shell", "text/html", shell);
+    let smart = app.fine(json!({"url": shell})).await;
+    assert!(
+        reason(&smart).contains("no browser is installed"),
+        "{smart}"
     );
     let plain = json!({"url": url, "request": "http", "cache": false});
     let plain = app.fine(plain).await;

@@ -46,9 +46,11 @@ pub(crate) struct ScrapeRequest {
     /// Add `cookies`.
     pub(crate) return_cookies: Option<bool>,
     /// Add `json_data`.
+    #[expect(dead_code, reason = "checked for its type; no feature yet")]
     pub(crate) return_json_data: Option<bool>,
     /// Named fields by selector; both shapes of the selector map.
     #[schema(value_type = Option<Object>)]
+    #[expect(dead_code, reason = "checked for its type; no feature yet")]
     pub(crate) css_extraction_map: Option<AnyObject>,
     /// Main body only.
     pub(crate) readability: Option<bool>,

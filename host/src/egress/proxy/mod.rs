@@ -34,15 +34,15 @@ use meter::Meter;
 pub use meter::Refusal;
 
 /// Bytes of one request's line and headers: browsers keep up to 180 cookies of 4 KiB for a site, sites take some 16 KiB.
-pub const HEADER_BYTES_MAX: usize = 128 * 1024;
+const HEADER_BYTES_MAX: usize = 128 * 1024;
 /// Connections of one channel at once: Chromium opens 32 to one proxy for requests and as many for WebSockets.
-pub const CONNECTIONS_MAX: usize = 80;
+const CONNECTIONS_MAX: usize = 80;
 /// Bytes of one channel in both directions: a very heavy page has some 50 MB, a film has no end.
-pub const CHANNEL_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const CHANNEL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Time in which nothing moves: sites that keep a connection open for news send a sign of life every 15 to 55 seconds.
-pub const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
+const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
 /// Life of a channel: more than the longest deadline of a page, so that only a forgotten one gets there.
-pub const CHANNEL_TIME_MAX: Duration = Duration::from_secs(900);
+const CHANNEL_TIME_MAX: Duration = Duration::from_secs(900);
 
 /// User name of every channel; what opens it is the password.
 const USER: &str = "page";

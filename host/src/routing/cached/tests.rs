@@ -135,6 +135,7 @@ impl World {
             enabled: true,
             max_age: TWO_DAYS,
             allow_stale: false,
+            skip_browser: false,
         };
         change(&mut fetch);
         plan.fetch = Arc::new(fetch);

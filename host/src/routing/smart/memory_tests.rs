@@ -55,7 +55,6 @@ fn an_expectation_ends_with_its_age_and_starts_anew() {
 fn redirects_say_nothing_of_their_host() {
     let (memory, now) = (HostMemory::default(), Instant::now());
     for _ in 0..PAGES_IN_A_ROW {
-        memory.note("a.example", Verdict::NeedsBrowser(Rule::MetaRefresh), now);
         memory.note(
             "a.example",
             Verdict::NeedsBrowser(Rule::ScriptRedirect),

@@ -57,8 +57,6 @@ pub(crate) enum Rule {
     HydrationWithoutText,
     /// No text, and a short script that goes to another address or loads the page again.
     ScriptRedirect,
-    /// Little text, and a `meta` that goes to another address soon.
-    MetaRefresh,
     /// A challenge that the scripts of a bot wall pass by themselves.
     BotWall,
 }
@@ -72,7 +70,6 @@ impl Rule {
             Self::ScriptOnlyBody => "script_only_body",
             Self::HydrationWithoutText => "hydration_without_text",
             Self::ScriptRedirect => "script_redirect",
-            Self::MetaRefresh => "meta_refresh",
             Self::BotWall => "bot_wall",
         }
     }
@@ -87,14 +84,13 @@ impl Rule {
                 "the page carries a framework's data but none of its text"
             }
             Self::ScriptRedirect => "the page has no content but a script that goes elsewhere",
-            Self::MetaRefresh => "the page sends its reader to another address",
             Self::BotWall => "the site answered with a challenge that only a browser passes",
         }
     }
 
     /// Whether it tells something of the other pages of its host. One that only points elsewhere does not.
     pub(crate) fn speaks_for_host(self) -> bool {
-        !matches!(self, Self::ScriptRedirect | Self::MetaRefresh)
+        self != Self::ScriptRedirect
     }
 }
 

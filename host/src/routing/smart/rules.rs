@@ -19,9 +19,8 @@ const STUB_BYTES_MAX: usize = 8 * 1024;
 type Holds = fn(&Clues<'_>, &Shape) -> bool;
 
 /// In the order of what they tell: from challenges and redirects to the bare absence of content.
-const RULES: [(Rule, Holds); 7] = [
+const RULES: [(Rule, Holds); 6] = [
     (Rule::BotWall, walls::is_challenge),
-    (Rule::MetaRefresh, is_meta_refresh),
     (Rule::ScriptRedirect, is_script_redirect),
     (Rule::EmptyShell, is_empty_shell),
     (Rule::HydrationWithoutText, is_hydration_without_text),
@@ -35,11 +34,9 @@ pub(super) fn first(clues: &Clues<'_>, shape: &Shape) -> Option<Rule> {
         return None;
     }
     let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
-    held.map(|(rule, _)| *rule)
-}
-
-fn is_meta_refresh(_: &Clues<'_>, shape: &Shape) -> bool {
-    shape.has_refresh && is_at_most(shape, SHELL_BYTES_MAX)
+    let rule = held.map(|(rule, _)| *rule);
+    // A page that sends its reader on by its markup has a link there, which a caller or a crawl follows for less.
+    rule.filter(|&rule| rule == Rule::BotWall || !shape.has_refresh)
 }
 
 fn is_script_redirect(_: &Clues<'_>, shape: &Shape) -> bool {

@@ -1,6 +1,7 @@
 //! What is kept, and for whom.
 
 use super::*;
+use crate::routing::tests::anyone;
 
 #[tokio::test]
 async fn a_page_is_asked_for_once_and_served_as_it_was() {
@@ -156,7 +157,10 @@ async fn a_page_that_nobody_paid_for_is_not_kept() {
     let world = World::start(|_| ok("", "x")).await;
     let (plan, url) = (world.plan("/", |_| {}), world.url("/"));
     for _ in 0..2 {
-        let served = world.routing.serve(&plan, &url, &CookieJar::new()).await;
+        let served = world
+            .routing
+            .serve(&plan, &url, anyone(&CookieJar::new()))
+            .await;
         let served = served.expect("fetched");
         assert!(served.keeping.is_some() && !served.is_kept);
     }

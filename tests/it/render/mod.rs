@@ -1,0 +1,63 @@
+//! Pages that a real browser makes: what comes back, what a caller can ask of it, what a page cannot reach, and what it
+//! survives. Without a browser on the machine each test says so and ends.
+
+mod asked;
+mod doors;
+mod faults;
+mod modes;
+
+use serde_json::{Value, json};
+use trawl_tests::{FakeSite, TestApp, WatchedBrowser, World};
+
+/// A server with a browser, and a site to ask for.
+struct Stage {
+    app: TestApp,
+    site: FakeSite,
+    browser: WatchedBrowser,
+}
+
+impl Stage {
+    async fn new() -> Option<Self> {
+        Self::with(|_| ()).await
+    }
+
+    /// With other settings of the world.
+    async fn with(change: impl FnOnce(&mut World)) -> Option<Self> {
+        let mut world = World::new();
+        let browser = WatchedBrowser::put(&mut world)?;
+        change(&mut world);
+        Some(Self {
+            app: TestApp::of(world).await,
+            site: FakeSite::start().await,
+            browser,
+        })
+    }
+
+    /// Puts up a page.
+    fn page(&self, path: &str, html: &str) -> String {
+        self.site.put(path, "text/html; charset=utf-8", html)
+    }
+
+    /// The entry of a page that the browser makes, as text.
+    async fn rendered(&self, url: &str, more: Value) -> Value {
+        self.app.fine(request(url, more)).await
+    }
+
+    /// The server ends, and with it everything that the browser was.
+    async fn ends(self) {
+        self.app.app.close().await;
+        self.browser.assert_gone().await;
+    }
+}
+
+/// A request for a page by the browser.
+fn request(url: &str, more: Value) -> Value {
+    let mut request = json!({"url": url, "request": "browser", "return_format": "text"});
+    let fields = request.as_object_mut().expect("an object");
+    fields.extend(more.as_object().expect("an object").clone());
+    request
+}
+
+fn content(entry: &Value) -> &str {
+    entry["content"].as_str().expect("a text")
+}

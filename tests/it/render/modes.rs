@@ -1,0 +1,184 @@
+//! Which pages are rendered, what comes back of them, and what it costs.
+
+use serde_json::json;
+use trawl::model::Nanodollars;
+
+use super::{Stage, content};
+
+/// A page whose text exists after its script ran only.
+const SHELL: &str = "<!DOCTYPE html><html><head><title>Shop</title></head><body><div id=\"root\"></div>\
+    <script src=\"/app.js\"></script></body></html>";
+const SCRIPT: &str = "setTimeout(() => { const p = document.createElement('p'); \
+    p.textContent = ['Forty', 'two', 'lamps', 'are', 'left.'].join(' '); \
+    document.getElementById('root').append(p); }, 50);";
+const SENTENCE: &str = "Forty two lamps are left.";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_made_by_its_script_comes_back_whole() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let url = stage.page("/", SHELL);
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    let plain = stage
+        .app
+        .fine(json!({"url": url, "request": "http", "return_format": "text"}))
+        .await;
+    assert!(!content(&plain).contains(SENTENCE), "{plain}");
+
+    let rendered = stage
+        .rendered(&url, json!({"return_headers": true, "metadata": true}))
+        .await;
+    assert_eq!(content(&rendered).trim(), SENTENCE);
+    assert_eq!(rendered["status"], 200);
+    assert_eq!(rendered["metadata"]["rendered_by"], "browser");
+    assert_eq!(rendered["metadata"]["title"], "Shop");
+    assert!(
+        rendered["headers"]["content-type"]
+            .as_str()
+            .unwrap()
+            .starts_with("text/html"),
+        "{rendered}"
+    );
+    // Decisions: Money. The document and its script are billed, and the browser's time.
+    let bytes = (SHELL.len() + SCRIPT.len()) as f64 / 1e9;
+    let costs = &rendered["costs"];
+    assert!(
+        (costs["bytes_transferred_cost"].as_f64().unwrap() - bytes).abs() < 2e-9,
+        "{costs}"
+    );
+    assert!(costs["compute_cost"].as_f64().unwrap() > 0.0, "{costs}");
+
+    let smart = stage
+        .app
+        .fine(json!({"url": url, "return_format": "text"}))
+        .await;
+    assert_eq!(content(&smart).trim(), SENTENCE);
+    assert_eq!(smart["metadata"]["rendered_by"], "browser");
+    let reason = smart["metadata"]["render_reason"].as_str().unwrap();
+    assert!(reason.contains("empty_shell"), "{reason}");
+    stage.app.assert_settled().await;
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_carries_its_text_is_not_rendered() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let entry = stage
+        .app
+        .fine(json!({"url": stage.site.url("/page"), "return_format": "text"}))
+        .await;
+    assert_eq!(entry["metadata"]["rendered_by"], "http");
+    assert!(
+        stage.browser.groups().is_empty(),
+        "a browser was started for nothing"
+    );
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_grows_too_dear_is_given_up_at_no_charge() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let url = stage.page("/", "<script src=/big.js></script><p>text");
+    stage
+        .site
+        .put("/big.js", "text/javascript", " ".repeat(3_000_000));
+    let before = stage.app.balance();
+    // 3 MB cost 30 credits.
+    let body = super::request(&url, json!({"max_credits_per_page": 10}));
+    let (status, reason) = stage.app.failure(body).await;
+    assert_eq!(status, 598, "{reason}");
+    assert!(reason.contains("more than"), "{reason}");
+    assert_eq!(stage.app.balance(), before);
+    let dear = stage
+        .rendered(&url, json!({"max_credits_per_page": 100}))
+        .await;
+    assert!(content(&dear).contains("text"));
+    assert!(stage.app.balance() < before - Nanodollars(3_000_000).0);
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn screenshots_are_pictures_of_the_asked_size() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let url = stage.page(
+        "/",
+        "<body style='margin:0;background:#0a0'><div style='height:2000px'>tall</div>",
+    );
+    let body = json!({"url": url, "binary": true, "viewport": {"width": 640, "height": 480}});
+    let size = async |more: serde_json::Value| {
+        let mut body = body.clone();
+        body.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let answer = stage.app.post("/screenshot", &[], &body).await;
+        let entry = answer.json()[0].clone();
+        assert!(entry["error"].is_null(), "{}", entry["error"]);
+        let png: Vec<u8> = serde_json::from_value(entry["content"].clone()).unwrap();
+        assert_eq!(&png[1..4], b"PNG");
+        let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        (side(16), side(20))
+    };
+    assert_eq!(size(json!({})).await, (640, 2000));
+    assert_eq!(size(json!({"full_page": false})).await, (640, 480));
+    assert_eq!(
+        size(json!({"clip": {"x": 10, "y": 1900, "width": 30, "height": 40}})).await,
+        (30, 40)
+    );
+    let text = stage
+        .app
+        .page(json!({"url": url, "return_format": "screenshot"}))
+        .await;
+    assert!(
+        content(&text).starts_with("iVBORw0KGgo"),
+        "no base64 of a PNG"
+    );
+    stage.page("/long", "<div style='height:100000px;width:50px'>x</div>");
+    let long = json!({"url": stage.site.url("/long"), "binary": true});
+    let long = stage.app.post("/screenshot", &[], &long).await.json()[0].clone();
+    assert!(long["error"].is_null(), "{}", long["error"]);
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_follows_links_that_scripts_make() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let url = stage.page("/app/", "<div id=root></div><script>for (const n of [1, 2, 3]) { const a = document.createElement('a'); \
+        a.href = '/app/' + n; a.textContent = 'item ' + n; document.getElementById('root').append(a); }</script>");
+    for n in 1..=3 {
+        stage.page(&format!("/app/{n}"), &format!("<div id=root></div><script>document.getElementById('root').textContent = 'number ' + {n} * 11</script>"));
+    }
+    let body = json!({"url": url, "return_format": "text", "limit": 10});
+    let answer = stage.app.post("/crawl", &[], &body).await;
+    let entries = answer.json();
+    let entries = entries.as_array().unwrap();
+    assert_eq!(entries.len(), 4, "{entries:?}");
+    for n in [11, 22, 33] {
+        let wanted = format!("number {n}");
+        assert!(
+            entries.iter().any(|entry| content(entry).contains(&wanted)),
+            "{wanted}"
+        );
+    }
+    stage.app.assert_settled().await;
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_renders_a_page_of_its_own() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let health = stage.app.get("/health").await.json();
+    assert_eq!(health["engines"]["browser"]["ok"], true, "{health}");
+    assert_eq!(health["engines"]["http"]["ok"], true, "{health}");
+    stage.ends().await;
+}

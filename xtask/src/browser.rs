@@ -1,0 +1,69 @@
+//! The browser that renders pages: Debian's Chromium, installed when it is missing and this is root, otherwise named.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use trawl_guest_build::run_within;
+
+/// Names of browsers that the server looks for, in its order.
+const NAMES: [&str; 5] = [
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+/// How long apt may take: some 100 MB.
+const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+/// Debian's packages, the better one first: the shell has no desktop's windows and needs a quarter of the CPU time.
+const PACKAGES: [&str; 2] = ["chromium-headless-shell", "chromium"];
+const ASK: &str =
+    "run `sudo apt-get install chromium-headless-shell`, or name a browser in TRAWL_BROWSER";
+
+/// Sees to it that there is a browser. Without one everything else works, so that nothing here is an error.
+pub(crate) fn ensure() {
+    if is_there() {
+        return;
+    }
+    if !is_root() {
+        eprintln!("browser: there is none, so pages are not rendered; {ASK}");
+        return;
+    }
+    eprintln!("browser: apt-get install {}", PACKAGES[0]);
+    let mut tried = apt(&["update", "--quiet", "--quiet"]);
+    for package in PACKAGES {
+        if is_there() {
+            return;
+        }
+        tried = apt(&["install", "--yes", "--no-install-recommends", package]);
+    }
+    if let Err(error) = tried {
+        eprintln!("browser: {error:#}; pages are not rendered until there is one: {ASK}");
+    }
+}
+
+fn apt(arguments: &[&str]) -> anyhow::Result<()> {
+    let mut apt = Command::new("apt-get");
+    apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    run_within(&mut apt, INSTALL_LIMIT)?;
+    Ok(())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what the shell says is what the server will see"
+)]
+fn is_there() -> bool {
+    if std::env::var_os("TRAWL_BROWSER").is_some_and(|path| Path::new(&path).is_file()) {
+        return true;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| NAMES.iter().any(|name| folder.join(name).is_file()))
+}
+
+/// proc(5): the folder of a process belongs to who runs it.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
