@@ -1,5 +1,6 @@
 //! Every chore of this repository, as `cargo xtask CHORE`.
 
+mod apps;
 mod browser;
 mod checks;
 mod guests;
@@ -33,6 +34,8 @@ enum Chore {
         #[arg(long, value_enum)]
         way: Option<guests::WayName>,
     },
+    /// Build the pages made by JavaScript that the browser is tested with into target/apps (needs node and npm)
+    Apps,
     /// Build everything and serve on this machine, data in ./data
     Serve {
         /// Further arguments of `trawl serve`
@@ -77,6 +80,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
             host::build(release)
         }
         Chore::Guests { way } => guests::build(way),
+        Chore::Apps => apps::build(),
         Chore::Serve { arguments } => host::serve(&arguments),
         Chore::Test { filter: None } => checks::all(),
         Chore::Test {

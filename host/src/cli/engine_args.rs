@@ -25,7 +25,7 @@ pub(super) struct EngineArgs {
         value_delimiter = ','
     )]
     allow_private: Vec<IpNet>,
-    /// The browser's file; without it the first of chromium, chromium-browser, google-chrome on the PATH.
+    /// The browser's file; without it the first of chromium-headless-shell, chromium, google-chrome on the PATH.
     #[arg(long, env = "TRAWL_BROWSER", value_name = "FILE")]
     browser: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ mod toolchain;
 
 use std::path::{Path, PathBuf};
 
-pub use command::{PROFILE_VARIABLES, cargo, run_within};
+pub use command::{Ended, PROFILE_VARIABLES, cargo, run_within};
 pub use component::encode;
 pub use toolchain::Way;
 

@@ -1,0 +1,118 @@
+// The peer that our browser is measured against: playwright-core with a fresh context for every page.
+//
+//   node peer.mjs EXECUTABLE URL CONCURRENCY PAGES [FLAGS] [TEXT]
+//
+// FLAGS: more flags of Chromium, as a JSON list. Prints one line of JSON: {"pages", "seconds", "p50_ms", "p95_ms"}, and with
+// TEXT also "without_text": pages taken before this text was on them. As many pages as run at once are loaded before the
+// clock starts.
+import { chromium } from 'playwright-core';
+
+/** The wait condition, as in the server: this long with at most so many requests in flight after the load event. */
+const QUIET_MS = 150;
+const ALMOST_IDLE = 2;
+/** How long a page that never becomes quiet is waited for after its load event. */
+const QUIET_TIME_MAX_MS = 5_000;
+/** How long one page may take to load. */
+const LOAD_TIME_MAX_MS = 30_000;
+
+/** Chromium resolves no name but these, whatever a page asks for. */
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];
+const NO_NETWORK = `--host-resolver-rules=MAP * ~NOTFOUND, ${LOOPBACK.map((host) => `EXCLUDE ${host}`).join(', ')}`;
+
+function parse([executable, url, concurrency, pages, flags = '[]', text = '']) {
+  const plan = { executable, url, concurrency: Number(concurrency), pages: Number(pages), flags: JSON.parse(flags), text };
+  if (!(plan.concurrency >= 1) || !(plan.pages >= 1) || !Array.isArray(plan.flags)) {
+    throw new Error('usage: node peer.mjs EXECUTABLE URL CONCURRENCY PAGES [FLAGS as a JSON list] [TEXT]');
+  }
+  if (!LOOPBACK.includes(new URL(url).hostname)) throw new Error(`\`${url}\` is not on this machine`);
+  return plan;
+}
+
+/** Counts the requests of a page from now on; `settled()` waits until few are left for long enough. */
+function watch(page) {
+  let inFlight = 0;
+  let heard = () => {};
+  const count = (step) => () => {
+    inFlight += step;
+    heard();
+  };
+  page.on('request', count(1));
+  page.on('requestfinished', count(-1));
+  page.on('requestfailed', count(-1));
+  const settled = () =>
+    new Promise((resolve) => {
+      let quiet;
+      const end = () => {
+        clearTimeout(quiet);
+        clearTimeout(late);
+        heard = () => {};
+        resolve();
+      };
+      const late = setTimeout(end, QUIET_TIME_MAX_MS);
+      heard = () => {
+        if (inFlight > ALMOST_IDLE) {
+          clearTimeout(quiet);
+          quiet = undefined;
+        } else {
+          quiet ??= setTimeout(end, QUIET_MS);
+        }
+      };
+      heard();
+    });
+  return settled;
+}
+
+/** One page in a context of its own: how long it took in milliseconds, and whether the text is on it. */
+async function load(browser, { url, text }) {
+  const start = performance.now();
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const settled = watch(page);
+    await page.goto(url, { waitUntil: 'load', timeout: LOAD_TIME_MAX_MS });
+    await settled();
+    const hasText = (await page.content()).includes(text);
+    await context.close();
+    return { ms: performance.now() - start, hasText };
+  } catch (error) {
+    await context.close();
+    throw error;
+  }
+}
+
+/** `pages` pages, `concurrency` at once. */
+async function run(browser, plan, pages) {
+  const loaded = [];
+  let begun = 0;
+  const worker = async () => {
+    while (begun < pages) {
+      begun += 1;
+      loaded.push(await load(browser, plan));
+    }
+  };
+  await Promise.all(Array.from({ length: plan.concurrency }, worker));
+  return loaded;
+}
+
+/** The smallest time that this share of all times does not exceed. */
+function percentile(sorted, share) {
+  return Math.round(sorted[Math.ceil(sorted.length * share) - 1] * 10) / 10;
+}
+
+const plan = parse(process.argv.slice(2));
+const browser = await chromium.launch({
+  executablePath: plan.executable,
+  args: [NO_NETWORK, ...plan.flags],
+});
+try {
+  await run(browser, plan, plan.concurrency);
+  const start = performance.now();
+  const loaded = await run(browser, plan, plan.pages);
+  const seconds = Math.round(performance.now() - start) / 1000;
+  const times = loaded.map(({ ms }) => ms).sort((a, b) => a - b);
+  const report = { pages: times.length, seconds, p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95) };
+  if (plan.text) report.without_text = loaded.filter(({ hasText }) => !hasText).length;
+  console.log(JSON.stringify(report));
+} finally {
+  await browser.close();
+}

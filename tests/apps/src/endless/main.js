@@ -1,0 +1,29 @@
+// An endless list: the next page of it is fetched each time its end comes in sight.
+import { api, element } from '../api.js';
+
+const list = element('ol');
+const end = element('p', { id: 'end' }, 'Loading');
+document.getElementById('app').append(element('h1', {}, 'Letters to the shop'), list, end);
+
+let page = 0;
+
+/** Appends the next page; whether there is another after it. */
+async function more() {
+  page += 1;
+  const { letters, pages, total } = await api(`letters/${page}`);
+  // High enough that one page of the list is higher than a window.
+  list.append(...letters.map((text) => element('li', { style: 'height: 6rem' }, text)));
+  const isLast = page === pages;
+  end.textContent = isLast
+    ? `The last of ${total} letters has been opened.`
+    : `${list.children.length} of ${total} letters have been opened.`;
+  return !isLast;
+}
+
+const sight = new IntersectionObserver(async (entries) => {
+  if (!entries.at(-1).isIntersecting) return;
+  // Watched anew afterwards, so that an end which is still in sight is told again.
+  sight.unobserve(end);
+  if (await more()) sight.observe(end);
+});
+sight.observe(end);
