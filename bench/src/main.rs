@@ -8,6 +8,7 @@ mod engine;
 mod guests;
 mod ledger;
 mod parse;
+mod render;
 mod scrape;
 mod servers;
 mod table;
@@ -21,13 +22,14 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
     ("ledger", ledger::run),
     ("scrape", scrape::run),
     ("crawl", crawl::run),
+    ("render", render::run),
 ];
 
 fn main() -> anyhow::Result<()> {

@@ -20,7 +20,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &corpus::root()?)?;
     let trawl = Trawl::start(folder.path())?;
-    let script = wrk_script(folder.path(), &trawl.key, &nginx.base)?;
+    let script = wrk_script(folder.path(), &trawl.key, &nginx.base, "http")?;
     wrk(&script, &trawl.base, 3)?;
     println!(
         "{:<8} {:>9} {:>9} {:>9} {:>9}",
@@ -79,15 +79,15 @@ fn with_other_limit(manifest: &str, round: u32) -> anyhow::Result<String> {
 }
 
 /// What wrk reports.
-struct Load {
-    per_second: f64,
+pub(crate) struct Load {
+    pub(crate) per_second: f64,
     p50_ms: f64,
     p99_ms: f64,
     failed: u64,
 }
 
 /// Runs wrk; the script's `done` prints one line for us.
-fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
+pub(crate) fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
     let output = Command::new("wrk")
         .args([
             "-t2",
@@ -119,11 +119,16 @@ fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
 }
 
 /// A request a page of the corpus, in turn. A failed page counts as a failed request.
-fn wrk_script(folder: &Path, key: &str, nginx: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn wrk_script(
+    folder: &Path,
+    key: &str,
+    nginx: &str,
+    request: &str,
+) -> anyhow::Result<PathBuf> {
     let mut script = String::from("local bodies = {\n");
     for page in corpus::pages()? {
         let body = format!(
-            r#"{{"url":"{nginx}/{}","return_format":"markdown","request":"http","cache":false}}"#,
+            r#"{{"url":"{nginx}/{}","return_format":"markdown","request":"{request}","cache":false}}"#,
             page.display()
         );
         writeln!(script, "  '{body}',")?;
@@ -152,7 +157,7 @@ function done(summary, latency)
 end
 "#
     )?;
-    let path = folder.join("load.lua");
+    let path = folder.join(format!("{request}.lua"));
     std::fs::write(&path, script)?;
     Ok(path)
 }

@@ -31,7 +31,7 @@ impl Nginx {
         let config = format!(
             "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.log; user root;\n\
              events {{ worker_connections 1024; }}\n\
-             http {{ access_log off; sendfile on; keepalive_requests 100000; types {{ text/html html; }}\n\
+             http {{ access_log off; sendfile on; keepalive_requests 100000; types {{ text/html html; text/javascript js; application/json json; }}\n\
              client_body_temp_path {here}/n1; proxy_temp_path {here}/n2; fastcgi_temp_path {here}/n3; uwsgi_temp_path {here}/n4; scgi_temp_path {here}/n5;\n\
              server {{ listen 127.0.0.1:{port}; root {}; }} }}\n",
             root.display()
@@ -177,6 +177,37 @@ impl Trawl {
             .find_map(|line| line.strip_prefix("VmHWM:"))
             .context("the kernel tells VmHWM")?;
         Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
+    }
+
+    /// Private resident memory of the browser's processes: proc(5), `statm` fields 2 and 3 are all and shared pages of 4 KiB.
+    pub(crate) fn browser_mib(&self) -> anyhow::Result<u64> {
+        let server = self.process.0.id().to_string();
+        let field = |id: &str, at: usize| {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            let (_, fields) = stat.rsplit_once(") ")?;
+            fields.split(' ').nth(at).map(str::to_owned)
+        };
+        let ids = || {
+            let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+            processes.filter_map(|process| process.file_name().into_string().ok())
+        };
+        // The browser is a child of the server and leads the group of its own processes.
+        let browsers: Vec<String> = ids()
+            .filter(|id| field(id, 1).as_deref() == Some(&server))
+            .collect();
+        let mut pages = 0;
+        for id in ids() {
+            let group = field(&id, 2).unwrap_or_default();
+            let statm = std::fs::read_to_string(format!("/proc/{id}/statm"));
+            if let (true, Ok(statm)) = (browsers.contains(&group), statm) {
+                let numbers: Vec<u64> = statm
+                    .split_whitespace()
+                    .filter_map(|number| number.parse().ok())
+                    .collect();
+                pages += numbers[1].saturating_sub(numbers[2]);
+            }
+        }
+        Ok(pages * 4 / 1024)
     }
 
     pub(crate) fn generation(&self) -> anyhow::Result<u64> {

@@ -7,9 +7,10 @@
 // clock starts.
 import { chromium } from 'playwright-core';
 
-/** The wait condition, as in the server: this long with at most so many requests in flight after the load event. */
+/** How long no request, or at most so many, must be in flight after the load event. */
 const QUIET_MS = 150;
 const ALMOST_IDLE = 2;
+const QUIET_ALMOST_MS = 1_500;
 /** How long a page that never becomes quiet is waited for after its load event. */
 const QUIET_TIME_MAX_MS = 5_000;
 /** How long one page may take to load. */
@@ -28,38 +29,54 @@ function parse([executable, url, concurrency, pages, flags = '[]', text = '']) {
   return plan;
 }
 
-/** Counts the requests of a page from now on; `settled()` waits until few are left for long enough. */
+/** Counts the requests of a page from now on. `quiet()` waits until none, or only a few for longer, are in flight. */
 function watch(page) {
   let inFlight = 0;
+  let begun = 0;
   let heard = () => {};
   const count = (step) => () => {
     inFlight += step;
+    begun += step > 0 ? 1 : 0;
     heard();
   };
   page.on('request', count(1));
   page.on('requestfinished', count(-1));
   page.on('requestfailed', count(-1));
-  const settled = () =>
+  const quiet = () =>
     new Promise((resolve) => {
-      let quiet;
+      const windows = [
+        { most: 0, ms: QUIET_MS },
+        { most: ALMOST_IDLE, ms: QUIET_ALMOST_MS },
+      ];
       const end = () => {
-        clearTimeout(quiet);
-        clearTimeout(late);
+        for (const window of windows) clearTimeout(window.timer);
         heard = () => {};
         resolve();
       };
-      const late = setTimeout(end, QUIET_TIME_MAX_MS);
       heard = () => {
-        if (inFlight > ALMOST_IDLE) {
-          clearTimeout(quiet);
-          quiet = undefined;
-        } else {
-          quiet ??= setTimeout(end, QUIET_MS);
+        for (const window of windows) {
+          if (inFlight > window.most) {
+            clearTimeout(window.timer);
+            window.timer = undefined;
+          } else {
+            window.timer ??= setTimeout(end, window.ms);
+          }
         }
       };
       heard();
     });
-  return settled;
+  return { quiet, begun: () => begun };
+}
+
+/** The wait condition, as in the server: a quiet network, and scripts with nothing left to do. */
+async function settled(page, requests) {
+  const end = performance.now() + QUIET_TIME_MAX_MS;
+  for (;;) {
+    const before = requests.begun();
+    await requests.quiet();
+    await page.evaluate(() => new Promise((resolve) => requestIdleCallback(() => setTimeout(resolve, 0))));
+    if (requests.begun() === before || performance.now() > end) return;
+  }
 }
 
 /** One page in a context of its own: how long it took in milliseconds, and whether the text is on it. */
@@ -68,9 +85,9 @@ async function load(browser, { url, text }) {
   const context = await browser.newContext();
   try {
     const page = await context.newPage();
-    const settled = watch(page);
+    const requests = watch(page);
     await page.goto(url, { waitUntil: 'load', timeout: LOAD_TIME_MAX_MS });
-    await settled();
+    await settled(page, requests);
     const hasText = (await page.content()).includes(text);
     await context.close();
     return { ms: performance.now() - start, hasText };

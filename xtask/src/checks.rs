@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
 use crate::stages::Stages;
-use crate::{browser, guests, host, tidy, workspace};
+use crate::{apps, browser, guests, host, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -20,6 +20,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     })?;
     stages.run("tidy", tidy::run)?;
     stages.run("guests", || guests::build(None))?;
+    stages.run("pages", pages)?;
     stages.run("lints", lints)?;
     stages.run("server", || host::build(true))?;
     stages.run("skeletons", skeletons)?;
@@ -57,6 +58,14 @@ fn tools() -> anyhow::Result<()> {
         if !is_there(tool)? {
             bail!("`cargo {tool}` is missing: run `rustup component add {component}`");
         }
+    }
+    Ok(())
+}
+
+/// Pages made by JavaScript for the tests of the browser. Where Node.js is missing, those tests say so and end.
+fn pages() -> anyhow::Result<()> {
+    if let Err(error) = apps::build() {
+        eprintln!("pages: {error:#}; tests that need them are skipped");
     }
     Ok(())
 }

@@ -296,7 +296,8 @@ fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
 
 fn is_renderer(process: &Path) -> bool {
     let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    line.split(|byte| *byte == 0)
+    // One that was forked from another writes its command line anew, with blanks between the arguments.
+    line.split(|byte| matches!(byte, 0 | b' '))
         .any(|argument| argument == b"--type=renderer")
 }
 

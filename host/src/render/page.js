@@ -76,6 +76,8 @@
     children(document.childNodes, 0, false);
     return out.join("");
   },
+  // Resolves when the page's thread has nothing to do, and what was put off until then is done too.
+  idle() { return new Promise((resolve) => requestIdleCallback(() => setTimeout(() => resolve(true), 0))); },
   address() { return location.href; },
   has(selector) { return document.querySelector(selector) !== null; },
   // The middle of an element after it was scrolled into sight; null when it is not there, [] when it has no size.

@@ -10,6 +10,9 @@ use crate::plan::WaitPlan;
 /// How long the network must be quiet before a page counts as settled: scripts that fetch do so within a few milliseconds of
 /// each other, frames come every 16.
 const QUIET: Duration = Duration::from_millis(150);
+/// How long no more than [`ALMOST_IDLE`] requests must be in flight to count the same: news that never end, and pictures that
+/// take long, hold nothing up for longer.
+const QUIET_ALMOST: Duration = Duration::from_millis(1_500);
 /// The same where the caller asked for an idle network; what other tools wait for.
 const QUIET_ASKED: Duration = Duration::from_millis(500);
 /// How long a page that never becomes quiet is waited for after its load event.
@@ -34,13 +37,29 @@ impl Tab<'_> {
                 return;
             }
             let end = soft.min(Instant::now() + QUIET_TIME_MAX);
-            let quiet = self.watch.quiet(ALMOST_IDLE, QUIET);
-            let _never_quiet = tokio::time::timeout_at(end.into(), quiet).await;
+            let _never_quiet = tokio::time::timeout_at(end.into(), self.is_done()).await;
             let seen = self.watch.seen();
             if seen.navigations == before && seen.loaded {
                 return;
             }
             if Instant::now() >= soft {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the network is quiet and the page's scripts have nothing left to do either: on a busy machine they may begin
+    /// their first request long after the page has loaded.
+    async fn is_done(&self) {
+        loop {
+            let before = self.watch.seen().n_requests;
+            tokio::select! {
+                () = self.watch.quiet(0, QUIET) => {}
+                () = self.watch.quiet(ALMOST_IDLE, QUIET_ALMOST) => {}
+            }
+            // Without an answer the page went on to another one.
+            let _idle = self.ask::<bool>("idle", ()).await;
+            if self.watch.seen().n_requests == before {
                 return;
             }
         }

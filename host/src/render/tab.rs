@@ -404,9 +404,12 @@ impl Tab<'_> {
             self.call(GetMetricsParams::default()),
             self.browser.shared_cpu()
         );
+        // A process in its sandbox cannot ask for the time of all its threads; that of the page's own thread it always knows.
         let metrics = own?.metrics;
-        let own = metrics.iter().find(|metric| metric.name == "ProcessTime");
-        let own = own.map_or(0.0, |metric| metric.value);
+        let times = metrics
+            .iter()
+            .filter(|metric| matches!(metric.name.as_str(), "ProcessTime" | "ThreadTime"));
+        let own = times.map(|metric| metric.value).fold(0.0, f64::max);
         let seconds = own + (shared? - before).max(0.0);
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }

@@ -52,6 +52,8 @@ pub(super) struct Seen {
     main_request: Option<String>,
     raw_headers: Option<(String, Vec<(String, String)>)>,
     in_flight: HashSet<String>,
+    /// Requests that were ever begun.
+    pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
     /// Main documents so far.
     pub(super) navigations: u32,
@@ -122,6 +124,7 @@ impl Watch {
                 main_request: None,
                 raw_headers: None,
                 in_flight: HashSet::new(),
+                n_requests: 0,
                 loaded_bytes: 0,
                 navigations: 0,
                 loaded: false,
@@ -260,6 +263,7 @@ impl Watch {
                 }
                 if is_fetched && !is_stream {
                     seen.in_flight.insert(id);
+                    seen.n_requests += 1;
                 }
             }
             "Network.responseReceived"

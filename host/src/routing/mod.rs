@@ -114,7 +114,7 @@ impl Routing {
         Self {
             own_http,
             own_browser: None,
-            hosts: HostMemory,
+            hosts: HostMemory::default(),
             fetcher,
             cache: None,
             politeness,

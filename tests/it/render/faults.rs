@@ -118,7 +118,7 @@ async fn browsers_are_replaced_and_leave_nothing_behind() {
     };
     let url = stage.site.url("/page");
     for _ in 0..3 {
-        let urls = vec![url.as_str(); 12].join(",");
+        let urls = [url.as_str(); 12].join(",");
         let body = json!({"url": urls, "request": "browser", "return_format": "text"});
         for entry in stage.app.scrape(body).await {
             assert!(content(&entry).contains("A page"), "{entry}");
@@ -128,7 +128,9 @@ async fn browsers_are_replaced_and_leave_nothing_behind() {
     assert!((3..=5).contains(&groups.len()), "{groups:?}");
     // Those before the last are gone while the server runs.
     let end = Instant::now() + Duration::from_secs(10);
-    let is_last = |(_, line): &(i32, String)| line.contains("--headless");
+    let is_last = |(_, line): &(i32, String)| {
+        !line.starts_with("/bin/sh") && line.contains("--remote-debugging-pipe")
+    };
     while stage
         .browser
         .processes()
@@ -193,7 +195,7 @@ async fn one_account_cannot_keep_the_tabs_from_another() {
         .another("other", trawl::model::Nanodollars(1_000_000_000))
         .await;
     stage.rendered(&fine, json!({})).await;
-    let urls = vec![slow.as_str(); 8].join(",");
+    let urls = [slow.as_str(); 8].join(",");
     let many = stage
         .app
         .scrape(json!({"url": urls, "request": "browser", "wait_for": 1500}));

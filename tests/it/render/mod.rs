@@ -1,6 +1,7 @@
 //! Pages that a real browser makes: what comes back, what a caller can ask of it, what a page cannot reach, and what it
 //! survives. Without a browser on the machine each test says so and ends.
 
+mod apps;
 mod asked;
 mod doors;
 mod faults;
