@@ -140,8 +140,6 @@ impl From<wire::CallError> for RenderError {
 pub struct Rendered {
     /// The page; its body is the document as it stood at the end, as UTF-8 HTML.
     pub page: FetchedPage,
-    /// Where the main document came from; the page's scripts may have given it another address since.
-    pub served_url: Url,
     /// Decoded bytes of the main document and of everything it loaded.
     pub loaded_bytes: u64,
     /// The browser's CPU time for this page.

@@ -105,6 +105,8 @@ pub(super) async fn render(
         credentials: channel.credentials(),
         headers: text_headers(fetch),
         origin: url.origin(),
+        gate: fetch.gate.clone(),
+        url: without_fragment(url),
         blocked: blocked(plan),
         bytes_max: errand.bytes_max.min(LOADED_BYTES_MAX),
     };
@@ -134,7 +136,14 @@ impl Tab<'_> {
         cpu_before: f64,
     ) -> Result<Rendered, RenderError> {
         self.set_up(url, fetch, plan).await?;
-        let refused = |url: &Url| refusal(&channel.refused(), url);
+        let refused = |url: &Url| {
+            let gated = self.watch.seen().gated.clone();
+            let gated = gated.map(|to| {
+                let reason = format!("the page redirects to {to}, where this run does not go");
+                RenderError::Load(status::UNREACHABLE_OR_REFUSED, reason)
+            });
+            gated.or_else(|| refusal(&channel.refused(), url))
+        };
         let navigated = self.call(NavigateParams::new(url.as_str())).await?;
         if let Some(error) = navigated.error_text {
             return Err(match refused(url) {
@@ -162,7 +171,6 @@ impl Tab<'_> {
             Some(picture) => Some(self.picture(picture).await?),
             None => None,
         };
-        let served_url = document.1.clone();
         let page = self.page(url, document).await?;
         let cpu = self.cpu(cpu_before).await?;
         let mut about = Map::new();
@@ -172,7 +180,6 @@ impl Tab<'_> {
         let loaded_bytes = self.watch.seen().loaded_bytes;
         Ok(Rendered {
             page,
-            served_url,
             loaded_bytes,
             cpu,
             screenshot,
@@ -477,4 +484,10 @@ impl Tab<'_> {
             .map_err(|error| RenderError::Protocol(error.to_string()))?;
         Ok(Bytes::from(png))
     }
+}
+
+fn without_fragment(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url
 }

@@ -1,7 +1,7 @@
 //! What is known of a page while it lives: its events, read as they come, and the answers that some of them need at once.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chromiumoxide::cdp::browser_protocol::fetch::{
@@ -17,6 +17,7 @@ use url::{Origin, Url};
 
 use super::RenderError;
 use super::wire::{Event, Wire};
+use crate::plan::RedirectGate;
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
@@ -29,6 +30,9 @@ pub(super) struct Rules {
     /// The caller's headers, for this origin alone.
     pub(super) headers: Vec<(String, String)>,
     pub(super) origin: Origin,
+    /// The page's address, and who is asked before it goes on to another.
+    pub(super) url: Url,
+    pub(super) gate: Option<Arc<dyn RedirectGate>>,
     /// Resource types that are not loaded.
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
@@ -59,6 +63,8 @@ pub(super) struct Seen {
     pub(super) navigations: u32,
     /// Whether the current main document has fired its load event.
     pub(super) loaded: bool,
+    /// Where the page was not let go to.
+    pub(super) gated: Option<Url>,
     idle_since: Option<Instant>,
     almost_since: Option<Instant>,
 }
@@ -125,6 +131,7 @@ impl Watch {
                 raw_headers: None,
                 in_flight: HashSet::new(),
                 n_requests: 0,
+                gated: None,
                 loaded_bytes: 0,
                 navigations: 0,
                 loaded: false,
@@ -196,7 +203,7 @@ impl Watch {
         mut events: mpsc::Receiver<Event>,
     ) -> RenderError {
         while let Some(event) = events.recv().await {
-            if let Err(error) = self.take_in(wire, session, &event) {
+            if let Err(error) = self.take_in(wire, session, &event).await {
                 return error;
             }
             self.changed.notify_waiters();
@@ -209,7 +216,7 @@ impl Watch {
         }
     }
 
-    fn take_in(&self, wire: &Wire, session: &str, event: &Event) -> Result<(), RenderError> {
+    async fn take_in(&self, wire: &Wire, session: &str, event: &Event) -> Result<(), RenderError> {
         if event.method == "Inspector.targetCrashed" {
             return Err(RenderError::Crashed);
         }
@@ -217,7 +224,7 @@ impl Watch {
             return Ok(());
         };
         match event.method.as_str() {
-            "Fetch.requestPaused" => self.let_through(wire, session, fields),
+            "Fetch.requestPaused" => self.let_through(wire, session, fields).await,
             "Fetch.authRequired" => self.authenticate(wire, session, fields),
             "Page.javascriptDialogOpening" => {
                 // Leaving a page is allowed; everything else is answered with no.
@@ -302,7 +309,7 @@ impl Watch {
         Ok(())
     }
 
-    fn let_through(&self, wire: &Wire, session: &str, fields: Fields) {
+    async fn let_through(&self, wire: &Wire, session: &str, fields: Fields) {
         let (Some(id), Some(request)) = (fields.request_id, fields.request) else {
             return;
         };
@@ -314,11 +321,29 @@ impl Watch {
             );
             return;
         }
+        let is_main = fields.frame_id.as_deref() == Some(&self.frame);
+        if is_main && kind == "Document" && !self.may_go_to(&request.url).await {
+            let fail = FailRequestParams::new(id, ErrorReason::BlockedByClient);
+            wire.post(session, &fail);
+            return;
+        }
         let mut go_on = ContinueRequestParams::new(id);
         if !self.rules.headers.is_empty() {
             go_on.headers = Some(self.headers(&request));
         }
         wire.post(session, &go_on);
+    }
+
+    /// Whether the page may be what is found at this address. The caller hears where it may not.
+    async fn may_go_to(&self, address: &str) -> bool {
+        let (Some(gate), Ok(to)) = (&self.rules.gate, Url::parse(address)) else {
+            return true;
+        };
+        if to == self.rules.url || gate.may_follow(&self.rules.url, &to).await {
+            return true;
+        }
+        self.seen().gated = Some(to);
+        false
     }
 
     /// The request's headers with the caller's, or without them on the way to another origin.

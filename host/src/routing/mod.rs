@@ -5,6 +5,7 @@
 mod cached;
 mod own_browser;
 mod own_http;
+mod robots_gate;
 mod smart;
 
 use std::sync::Arc;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use super::robots_gate::RobotsGate;
 use crate::fetch::FetchError;
 use crate::model::PageFailure;
 use crate::model::failure::status;
-use crate::plan::PagePlan;
+use crate::plan::{FetchPlan, PagePlan};
 use crate::politeness::Politeness;
 use crate::render::{Errand, Rendered, Renderer};
 use crate::robots::Robots;
@@ -58,7 +59,7 @@ impl OwnBrowser {
         url: &Url,
         errand: Errand<'_>,
     ) -> Result<Got, PageFailure> {
-        let (fetch, begun) = (&plan.fetch, Instant::now());
+        let (mut fetch, begun) = (Arc::clone(&plan.fetch), Instant::now());
         let mut delay = fetch.pace.delay;
         if fetch.respect_robots {
             let verdict = self.robots.verdict(url).await;
@@ -66,6 +67,11 @@ impl OwnBrowser {
                 return Err(refusal);
             }
             delay = delay.max(verdict.crawl_delay.unwrap_or_default());
+            let gate = RobotsGate::new(Arc::clone(&self.robots), fetch.gate.clone());
+            fetch = Arc::new(FetchPlan {
+                gate: Some(Arc::new(gate)),
+                ..(*fetch).clone()
+            });
         }
         let host = url.host_str().unwrap_or_default();
         let patience = fetch.pace.patience;
@@ -85,11 +91,10 @@ impl OwnBrowser {
         }
         let rendered = self
             .renderer
-            .render(&permit, url, fetch, &plan.render, errand)
+            .render(&permit, url, &fetch, &plan.render, errand)
             .await;
         let rendered = rendered.map_err(|error| error.failure())?;
         self.tell_pace(host, &rendered);
-        self.check_end(plan, url, &rendered).await?;
         Ok(Got { rendered, waited })
     }
 
@@ -106,31 +111,6 @@ impl OwnBrowser {
             }
             _ => self.politeness.succeeded(answered),
         }
-    }
-
-    /// Whether the page may be shown that the address led to: robots.txt and the run have their say about it as about a
-    /// redirect.
-    async fn check_end(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        rendered: &Rendered,
-    ) -> Result<(), PageFailure> {
-        let end = &rendered.served_url;
-        if end == url {
-            return Ok(());
-        }
-        if let Some(gate) = &plan.fetch.gate
-            && !gate.may_follow(url, end).await
-        {
-            return Err(FetchError::RedirectRefused(end.clone()).failure());
-        }
-        if plan.fetch.respect_robots
-            && let Some(refusal) = self.robots.verdict(end).await.refusal(end)
-        {
-            return Err(refusal);
-        }
-        Ok(())
     }
 }
 

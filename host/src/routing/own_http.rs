@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
+use super::robots_gate::RobotsGate;
 use crate::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
 use crate::plan::{FetchPlan, RedirectGate};
 use crate::politeness::Politeness;
@@ -35,12 +35,6 @@ struct Time {
     own: Duration,
     patience: Duration,
     waited: Duration,
-}
-
-/// Lets a page be redirected to where robots.txt allows it, and whoever else has a say.
-struct RobotsGate {
-    robots: Arc<Robots>,
-    gate: Option<Arc<dyn RedirectGate>>,
 }
 
 impl OwnHttp {
@@ -114,10 +108,7 @@ impl OwnHttp {
     }
 
     fn gate(&self, plan: &FetchPlan) -> RobotsGate {
-        RobotsGate {
-            robots: Arc::clone(&self.robots),
-            gate: plan.gate.clone(),
-        }
+        RobotsGate::new(Arc::clone(&self.robots), plan.gate.clone())
     }
 
     /// Tries until there is an answer that stands, or no time for another try.
@@ -251,19 +242,6 @@ impl Time {
 
     fn left_for_waiting(&self) -> Duration {
         self.left() + (self.patience - self.waited)
-    }
-}
-
-impl RedirectGate for RobotsGate {
-    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
-        Box::pin(async move {
-            if let Some(gate) = &self.gate
-                && !gate.may_follow(page, to).await
-            {
-                return false;
-            }
-            self.robots.verdict(to).await.is_allowed
-        })
     }
 }
 

@@ -182,3 +182,51 @@ async fn health_renders_a_page_of_its_own() {
     assert_eq!(health["engines"]["http"]["ok"], true, "{health}");
     stage.ends().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_rules_hold_where_a_page_leads_to() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    stage.site.put(
+        "/robots.txt",
+        "text/plain",
+        "User-agent: *\nDisallow: /private",
+    );
+    stage.page("/private/page", "<p>hidden");
+    let target = stage.site.url("/private/page");
+    let leads = stage.page(
+        "/leads",
+        &format!("<script>location.href = '{target}'</script>"),
+    );
+    let obeys = json!({"respect_robots": true, "wait_for": {"page_navigations": true}});
+    for url in [
+        target.clone(),
+        stage.site.url(&format!("/to?{target}")),
+        leads,
+    ] {
+        let (status, reason) = stage.app.failure(super::request(&url, obeys.clone())).await;
+        assert_eq!(status, 526, "{url}: {reason}");
+    }
+    let asked = stage.site.requests().join("\n");
+    assert!(!asked.contains("GET /private"), "{asked}");
+    let entry = stage.rendered(&target, json!({})).await;
+    assert!(content(&entry).contains("hidden"));
+    stage.ends().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_unblocker_is_a_scrape_with_a_browser() {
+    let Some(stage) = Stage::new().await else {
+        return;
+    };
+    let url = stage.page("/", SHELL);
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    let body = json!({"url": url, "request": "http", "return_format": "text"});
+    let answer = stage.app.post("/unblocker", &[], &body).await;
+    assert_eq!(answer.status, 200);
+    let entry = answer.json()[0].clone();
+    assert_eq!(content(&entry).trim(), SENTENCE);
+    assert_eq!(entry["metadata"]["rendered_by"], "browser");
+    stage.ends().await;
+}
