@@ -8,7 +8,7 @@
 import { chromium } from 'playwright-core';
 
 /** How long no request, or at most so many, must be in flight after the load event. */
-const QUIET_MS = 150;
+const QUIET_MS = 350;
 const ALMOST_IDLE = 2;
 const QUIET_ALMOST_MS = 1_500;
 /** How long a page that never becomes quiet is waited for after its load event. */

@@ -7,9 +7,9 @@ use super::tab::Tab;
 use super::watch::ALMOST_IDLE;
 use crate::plan::WaitPlan;
 
-/// How long the network must be quiet before a page counts as settled: scripts that fetch do so within a few milliseconds of
-/// each other, frames come every 16.
-const QUIET: Duration = Duration::from_millis(150);
+/// How long the network must be quiet before a page counts as settled. React shows what it has waited for only 300 ms after it
+/// showed that it waits, so that nothing flickers; other scripts fetch within a few milliseconds of each other.
+const QUIET: Duration = Duration::from_millis(350);
 /// How long no more than [`ALMOST_IDLE`] requests must be in flight to count the same: news that never end, and pictures that
 /// take long, hold nothing up for longer.
 const QUIET_ALMOST: Duration = Duration::from_millis(1_500);

@@ -88,7 +88,7 @@ async fn waits_combine_and_what_did_not_come_is_told() {
     assert!(content(&entry).contains("ready now"), "{entry}");
     for (wait, named) in [
         (json!({"selektor": {}}), "selektor"),
-        (json!("soon"), "wait_for"),
+        (json!("soon"), "wait_for: "),
     ] {
         let (status, error) = stage
             .app

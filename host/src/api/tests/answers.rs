@@ -113,7 +113,7 @@ async fn a_run_that_breaks_ends_its_answer_well() {
 async fn links_have_no_content() {
     let world = World::new().await;
     // Refused at the door, so that no network is needed.
-    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"wait_for":1}"#;
+    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"request":"http","wait_for":1}"#;
     let answer = world.post("/links", body).await;
     let json = answer.json();
     assert_eq!(json[0]["status"], 526, "{json}");

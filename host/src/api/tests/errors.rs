@@ -11,12 +11,10 @@ use crate::api::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
 const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
-const ABSENT: [&str; 6] = [
+const ABSENT: [&str; 4] = [
     "/pipeline/label",
     "/unlimited/scrape",
     "/v1/unlimited/scrape",
-    "/screenshot",
-    "/unblocker",
     "/search",
 ];
 

@@ -23,7 +23,7 @@ pub(super) fn plan(
         evaluate_on_new_document: request.evaluate_on_new_document.take(),
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
-        wait_for: request.wait_for.take(),
+        wait_for: request.wait_for.take().map(Into::into),
         scroll: request.scroll,
         viewport: request.viewport.take(),
         load: LoadPlan {

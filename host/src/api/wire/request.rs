@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::fields::WireObject;
 use super::values::{
     AnyObject, CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap,
-    List, RouterForm,
+    List, RouterForm, WaitForForm,
 };
 
 /// One request object. Every field may be missing or `null`. Spec: Request parameters of /scrape and /crawl.
@@ -150,8 +150,7 @@ pub(crate) struct ScrapeRequest {
     #[schema(value_type = Option<Object>)]
     pub(crate) execution_scripts: Option<Map<String, Value>>,
     /// Browser: what to wait for.
-    #[schema(value_type = Option<Object>)]
-    pub(crate) wait_for: Option<Value>,
+    pub(crate) wait_for: Option<WaitForForm>,
     /// Browser: milliseconds to keep scrolling.
     pub(crate) scroll: Option<u64>,
     /// Browser: size of the window.

@@ -179,7 +179,7 @@ fn parameters_without_effect_are_named() {
     check(json!({"clean_html": true}), &[]);
     check(json!({"wait_for": 100, "request": "http"}), &["wait_for"]);
     check(
-        json!({"scroll": 10, "evaluate_on_new_document": "1"}),
+        json!({"scroll": 10, "evaluate_on_new_document": "1", "request": "http"}),
         &["evaluate_on_new_document", "scroll"],
     );
     check(json!({"cron": "x", "session": {}}), &["cron", "session"]);

@@ -137,6 +137,26 @@ impl<'de> Deserialize<'de> for HeaderMap {
     }
 }
 
+/// `wait_for`: a delay in milliseconds or conditions.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a number of milliseconds or an object")]
+pub(crate) enum WaitForForm {
+    /// Milliseconds.
+    Delay(u64),
+    /// Conditions.
+    #[schema(value_type = Object)]
+    Conditions(Map<String, Value>),
+}
+
+impl From<WaitForForm> for Value {
+    fn from(form: WaitForForm) -> Self {
+        match form {
+            WaitForForm::Delay(millis) => millis.into(),
+            WaitForForm::Conditions(conditions) => conditions.into(),
+        }
+    }
+}
+
 /// `clip`: a part of a page in CSS pixels.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
