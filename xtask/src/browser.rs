@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use trawl_guest_build::run_within;
+use anyhow::bail;
+use trawl_guest_build::{Ended, run_within};
 
 /// Names of browsers that the server looks for, in its order.
 const NAMES: [&str; 5] = [
@@ -14,8 +15,16 @@ const NAMES: [&str; 5] = [
     "google-chrome",
     "google-chrome-stable",
 ];
-/// How long apt may take: some 100 MB.
-const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+/// How long apt may take to read its lists, and to fetch and unpack some 100 MB.
+const UPDATE_LIMIT: Duration = Duration::from_secs(60);
+const INSTALL_LIMIT: Duration = Duration::from_secs(300);
+/// Where nothing is reachable, apt is to find out soon.
+const IMPATIENT: [&str; 4] = [
+    "-o",
+    "Acquire::http::Timeout=15",
+    "-o",
+    "Acquire::Retries=1",
+];
 /// Debian's packages, the better one first: the shell has no desktop's windows and needs a quarter of the CPU time.
 const PACKAGES: [&str; 2] = ["chromium-headless-shell", "chromium"];
 const ASK: &str =
@@ -31,23 +40,32 @@ pub(crate) fn ensure() {
         return;
     }
     eprintln!("browser: apt-get install {}", PACKAGES[0]);
-    let mut tried = apt(&["update", "--quiet", "--quiet"]);
+    // What apt knows already may do when its lists cannot be renewed.
+    let mut tried = apt(&["update", "--quiet", "--quiet"], UPDATE_LIMIT);
     for package in PACKAGES {
         if is_there() {
             return;
         }
-        tried = apt(&["install", "--yes", "--no-install-recommends", package]);
+        tried = apt(
+            &["install", "--yes", "--no-install-recommends", package],
+            INSTALL_LIMIT,
+        );
     }
     if let Err(error) = tried {
         eprintln!("browser: {error:#}; pages are not rendered until there is one: {ASK}");
     }
 }
 
-fn apt(arguments: &[&str]) -> anyhow::Result<()> {
+fn apt(arguments: &[&str], limit: Duration) -> anyhow::Result<()> {
     let mut apt = Command::new("apt-get");
-    apt.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-    run_within(&mut apt, INSTALL_LIMIT)?;
-    Ok(())
+    apt.args(IMPATIENT)
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    match run_within(&mut apt, limit)? {
+        Ended::Well(_) => Ok(()),
+        Ended::Badly(reason) => bail!("`apt-get {}` failed: {reason}", arguments[0]),
+        Ended::Late => bail!("`apt-get {}` took too long", arguments[0]),
+    }
 }
 
 #[expect(
