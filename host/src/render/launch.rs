@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, getuid, kill_process, kill_process_group, test_kill_process_group,
+    Pid, Signal, getuid, kill_process, kill_process_group, test_kill_process,
+    test_kill_process_group,
 };
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
@@ -25,6 +27,8 @@ const NAMES: [&str; 5] = [
     "google-chrome",
     "google-chrome-stable",
 ];
+/// How the names of browsers' folders begin; the number of the server's process follows.
+const FOLDER_PREFIX: &str = "trawl-browser-";
 /// Bytes kept of what a browser that fails to start says.
 const LAST_WORDS_BYTES_MAX: usize = 4_096;
 /// How long killed processes may take to vanish.
@@ -94,6 +98,25 @@ pub(super) fn find(configured: Option<&Path>, search_path: &OsStr) -> Option<Pat
     }
 }
 
+/// Removes the folders of browsers whose server was killed before it could.
+pub(super) fn sweep(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let owner = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(FOLDER_PREFIX)?.split('-').next());
+        let owner = owner
+            .and_then(|owner| owner.parse().ok())
+            .and_then(Pid::from_raw);
+        if owner.is_some_and(|owner| test_kill_process(owner) == Err(Errno::SRCH))
+            && let Err(error) = std::fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(%error, "the folder of an earlier browser could not be removed");
+        }
+    }
+}
+
 /// A running browser with its folder. Its whole process group is killed when this is dropped.
 pub(super) struct Running {
     group: Pid,
@@ -107,7 +130,8 @@ pub(super) struct Running {
 /// [`RenderError::Launch`].
 pub(super) fn start(program: &Path, config: &RenderConfig) -> Result<(Running, Wire), RenderError> {
     let failed = |reason: String| RenderError::Launch(reason);
-    let profile = tempfile::Builder::new().prefix("trawl-browser-").tempdir();
+    let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
+    let profile = tempfile::Builder::new().prefix(&prefix).tempdir();
     let profile = profile.map_err(|error| failed(format!("no folder for it: {error}")))?;
     // The shell only moves the two pipes to the descriptors 3 and 4, where the browser looks for them.
     let mut command = Command::new("/bin/sh");
@@ -320,6 +344,27 @@ mod tests {
         }
         let found = find(None, folder.path().as_os_str());
         assert_eq!(found, Some(folder.path().join("chromium-headless-shell")));
+    }
+
+    #[test]
+    fn folders_are_removed_when_their_server_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut gone = std::process::Command::new("true")
+            .spawn()
+            .expect("a process");
+        gone.wait().expect("it ends");
+        let of = |owner: String| folder.path().join(format!("{FOLDER_PREFIX}{owner}-x"));
+        let (left, ours) = (
+            of(gone.id().to_string()),
+            of(std::process::id().to_string()),
+        );
+        let other = of("what".to_owned());
+        for path in [&left, &ours, &other] {
+            std::fs::create_dir(path).expect("a folder");
+        }
+        sweep(folder.path());
+        let there = [&left, &ours, &other].map(|path| path.exists());
+        assert_eq!(there, [false, true, true]);
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Pool {
     /// The browser that takes new pages. Those before it end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
     is_closed: AtomicBool,
+    /// Whether what earlier servers left was looked for.
+    is_swept: AtomicBool,
 }
 
 /// The right to one open page in a browser; given back by drop.
@@ -38,6 +40,7 @@ impl Pool {
             tabs: Turns::new(config.tabs_max.max(1)),
             current: Mutex::default(),
             is_closed: AtomicBool::new(false),
+            is_swept: AtomicBool::new(false),
             config,
         })
     }
@@ -90,6 +93,10 @@ impl Pool {
         self: &Arc<Self>,
         program: &std::path::Path,
     ) -> Result<Arc<Browser>, RenderError> {
+        if !self.is_swept.swap(true, Ordering::Relaxed) {
+            let _panicked =
+                tokio::task::spawn_blocking(|| launch::sweep(&std::env::temp_dir())).await;
+        }
         let browser = Arc::new(Browser::start(program, &self.config).await?);
         tokio::spawn(watch_memory(Arc::downgrade(&browser), self.config.clone()));
         Ok(browser)
