@@ -6,7 +6,8 @@ use crate::fetch::PoliteGet;
 use crate::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
 use crate::model::PageFailure;
 use crate::model::failure::status;
-use crate::plan::{CachePlan, Pace, Pool};
+use crate::plan::Pace;
+use crate::plan::testing::page_plan;
 use crate::politeness::PolitenessConfig;
 
 fn route() -> OwnHttp {
@@ -22,21 +23,8 @@ fn route() -> OwnHttp {
 fn plan(timeout: Duration) -> FetchPlan {
     FetchPlan {
         timeout,
-        headers: Vec::new(),
-        cookies: Vec::new(),
         user_agent: Some("Someone/1.0".to_owned()),
-        locale: None,
-        country_code: None,
-        pool: Pool::Standard,
-        respect_robots: false,
-        cache: CachePlan {
-            enabled: false,
-            max_age: Duration::ZERO,
-            allow_stale: false,
-            skip_browser: false,
-        },
-        pace: Pace::default(),
-        gate: None,
+        ..(*page_plan("http://site.example/").fetch).clone()
     }
 }
 

@@ -9,7 +9,8 @@ use crate::billing::{Tariff, price};
 use crate::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::fetch::{FetchConfig, PoliteGet};
 use crate::model::Usage;
-use crate::plan::{CachePlan, FetchPlan, Format, FormatChoice, OutputPlan, Pace, Pool, RouterPlan};
+use crate::plan::testing::page_plan;
+use crate::plan::{FetchPlan, Pool};
 use crate::politeness::PolitenessConfig;
 
 /// A client without bounds.
@@ -42,48 +43,13 @@ async fn proxy() -> Url {
 }
 
 pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
+    let plan = page_plan(url.as_str());
     PagePlan {
-        url: Ok(url.clone()),
-        requested: url.to_string(),
-        engine: Engine::Http,
         fetch: Arc::new(FetchPlan {
-            timeout: Duration::from_secs(10),
-            headers: Vec::new(),
-            cookies: Vec::new(),
-            user_agent: None,
-            locale: None,
-            country_code: None,
             pool,
-            respect_robots: false,
-            cache: CachePlan {
-                enabled: false,
-                max_age: Duration::ZERO,
-                allow_stale: false,
-                skip_browser: false,
-            },
-            pace: Pace::default(),
-            gate: None,
+            ..(*plan.fetch).clone()
         }),
-        output: Arc::new(OutputPlan {
-            formats: vec![FormatChoice {
-                name: "empty".to_owned(),
-                format: Format::Empty,
-                options: Value::Null,
-            }],
-            single_format: true,
-            filters: Vec::new(),
-            extractors: BTreeMap::new(),
-            metadata: false,
-            links: false,
-            discover: false,
-            headers: false,
-            cookies: false,
-            chunking: None,
-            max_size: None,
-        }),
-        ceiling: Nanodollars::MAX,
-        router: RouterPlan::default(),
-        render: Arc::default(),
+        ..plan
     }
 }
 
