@@ -27,6 +27,10 @@ impl WatchedBrowser {
             return None;
         };
         let line = format!("exec {} \"$@\"", program.display());
+        if !may_have_sandbox() {
+            eprintln!("this machine lets nobody have a sandbox, so the browser runs without one");
+            world.browser.no_sandbox = true;
+        }
         Some(Self::put_script(world, &line))
     }
 
@@ -117,4 +121,22 @@ fn installed() -> Option<PathBuf> {
         .iter()
         .flat_map(|name| of(name))
         .find(|path| path.is_file())
+}
+
+/// Whether the machine lets an ordinary user have a namespace of its own, of which the browser's sandbox is made. Containers may
+/// not.
+fn may_have_sandbox() -> bool {
+    let works = |program: &str, arguments: &[&str]| {
+        let run = std::process::Command::new(program).args(arguments).output();
+        run.is_ok_and(|output| output.status.success())
+    };
+    let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let is_root = works("setpriv", &[&as_nobody[..], &["true"]].concat());
+    match is_root {
+        true => works(
+            "setpriv",
+            &[&as_nobody[..], &["unshare", "--user", "true"]].concat(),
+        ),
+        false => works("unshare", &["--user", "true"]),
+    }
 }
