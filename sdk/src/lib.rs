@@ -1,7 +1,7 @@
 //! What the author of a Trawl plugin links.
 //!
-//! A plugin is a type that implements one of four traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`]) and one line that
-//! exports it:
+//! A plugin is a type that implements one of five traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`],
+//! [`Provider`](provider::Provider)) and one line that exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -44,6 +44,7 @@ mod export;
 pub mod native;
 mod options;
 mod plugin;
+pub mod provider;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod types;

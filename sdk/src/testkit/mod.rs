@@ -16,6 +16,7 @@
 //! assert_eq!(page.render::<Title>(serde_json::json!({})), Ok(Output::Text("Hello".to_owned())));
 //! ```
 
+mod conversation;
 mod layout;
 mod tree;
 
@@ -27,6 +28,7 @@ use serde_json::Value;
 use crate::{
     Chunker, Document, Extractor, Failure, Filter, Format, Mask, Output, Source, Span, options,
 };
+pub use conversation::{Conversation, converse, reply};
 use layout::Layout;
 
 /// A page to run plugins on.

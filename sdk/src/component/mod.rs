@@ -6,6 +6,8 @@
     reason = "generated bindings lift and lower by hand"
 )]
 
+mod conversation;
+
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
@@ -68,6 +70,21 @@ pub mod chunker {
         pub_export_macro: true,
         export_macro_name: "__trawl_export_chunker",
         default_bindings_module: "trawl_sdk::component::chunker",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+        },
+    });
+}
+
+/// Bindings of the provider world.
+pub mod provider {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/provider/1"],
+        inline: "package trawl:sdk; world provider { export trawl:provider/provider@1.0.0; }",
+        world: "trawl:sdk/provider",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_provider",
+        default_bindings_module: "trawl_sdk::component::provider",
         with: {
             "trawl:types/types@1.0.0": super::format::trawl::types::types,
         },

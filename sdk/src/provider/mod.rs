@@ -1,0 +1,99 @@
+//! Provider adapters: the protocol of one third-party scraping service, as a state machine without I/O.
+//!
+//! An adapter is a type that implements [`Provider`]. [`start`](Provider::start) turns the page that is wanted into the first
+//! request, [`resume`](Provider::resume) turns the reply into the page, a failure, or one more request. The host sends; it fills the
+//! credentials in, which the adapter only names, and cuts them out of every reply.
+//!
+//! ```
+//! use trawl_sdk::provider::{Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task};
+//!
+//! struct Acme;
+//!
+//! impl Provider for Acme {
+//!     type Settings = ();
+//!
+//!     fn describe() -> Description {
+//!         Description::new("acme", env!("CARGO_PKG_VERSION"), "Acme (Fetch API)", "https://api.acme.example")
+//!             .credentials(&["ACME_KEY"])
+//!             .hosts(&["api.acme.example"])
+//!             .plain(Abilities::SERVES | Abilities::BINARY)
+//!             .units(&["page"])
+//!     }
+//!
+//!     fn start(task: &Task, _: ()) -> Result<Step, Failure> {
+//!         let request = Request::get(task.at("/fetch")).query("url", &task.url).bearer("ACME_KEY");
+//!         Ok(request.send())
+//!     }
+//!
+//!     fn resume(task: &Task, _: (), _memo: &[u8], reply: &Reply) -> Result<Step, Failure> {
+//!         match reply.status {
+//!             200 => Ok(Page::of_reply(task).status(200).cost(Cost::listed("page")).done()),
+//!             401 => Err(Failure::of_reply(Class::BadKey, reply)),
+//!             _ => Err(Failure::of_reply(Class::ProviderError, reply)),
+//!         }
+//!     }
+//! }
+//!
+//! trawl_sdk::export!(provider: Acme);
+//! ```
+
+mod cost;
+mod describe;
+mod outcome;
+mod reply;
+mod request;
+mod task;
+
+use serde::de::DeserializeOwned;
+
+pub use cost::{Charged, Cost, Quantity, USD};
+pub use describe::{Abilities, Description};
+pub use outcome::{Class, Content, Failure, Page, Step};
+pub use reply::Reply;
+pub use request::{Credential, Exchange, MEMO_BYTES_MAX, Request, base64, base64_url};
+pub use task::{Pool, Screenshot, Task, WaitFor};
+
+/// An adapter for one scraping service. The contract is `wit/provider/1`.
+pub trait Provider {
+    /// What an operator sets under `settings` in `plugins.toml`. `()` for nothing.
+    type Settings: DeserializeOwned + Default;
+
+    /// Says what the service can do and what it needs. Always the same answer.
+    fn describe() -> Description;
+
+    /// Begins a conversation about a page that [`describe`](Self::describe) says can be done.
+    ///
+    /// # Errors
+    /// A [`Failure`] of the class [`Class::Unsupported`] when it cannot be done after all; nothing has been sent.
+    fn start(task: &Task, settings: Self::Settings) -> Result<Step, Failure>;
+
+    /// Goes on with it: `memo` is what the step before left for this call, `reply` answers its request.
+    ///
+    /// # Errors
+    /// Any [`Failure`].
+    fn resume(
+        task: &Task,
+        settings: Self::Settings,
+        memo: &[u8],
+        reply: &Reply<'_>,
+    ) -> Result<Step, Failure>;
+}
+
+/// [`Provider::start`] with the settings read from the task.
+#[doc(hidden)]
+pub fn start<P: Provider>(task: &Task) -> Step {
+    let begun = settings(task).and_then(|settings| P::start(task, settings));
+    begun.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
+}
+
+/// [`Provider::resume`] with the settings read from the task.
+#[doc(hidden)]
+pub fn resume<P: Provider>(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Step {
+    let next = settings(task).and_then(|settings| P::resume(task, settings, memo, reply));
+    next.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
+}
+
+fn settings<T: DeserializeOwned + Default>(task: &Task) -> Result<T, Failure> {
+    crate::options::read(&task.settings)
+        .map_err(|failure| Failure::new(Class::Unsupported, format!("its settings: {failure}")))
+}

@@ -1,0 +1,100 @@
+//! What the service answered.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::DeserializeOwned;
+
+use super::{Class, Failure};
+
+/// What the service answered. Credentials have been cut out of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply<'a> {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers in order, names in lower case, repeats kept.
+    pub headers: Vec<(String, String)>,
+    /// Body, content-encoding removed.
+    pub body: Cow<'a, [u8]>,
+    /// Milliseconds that the exchange took.
+    pub elapsed_ms: u32,
+}
+
+impl Reply<'_> {
+    /// The first header of this name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter();
+        let found = found.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// A header that is a number.
+    pub fn number(&self, name: &str) -> Option<u16> {
+        self.header(name)?.trim().parse().ok()
+    }
+
+    /// The headers whose names begin with `prefix` (lower case), without it.
+    pub fn headers_after(&self, prefix: &str) -> Vec<(String, String)> {
+        let pairs = self.headers.iter();
+        let strip = |(name, value): &(String, String)| {
+            Some((name.strip_prefix(prefix)?.to_owned(), value.clone()))
+        };
+        pairs.filter_map(strip).collect()
+    }
+
+    /// `Retry-After` in seconds, where it is a number.
+    pub fn retry_after(&self) -> Option<u32> {
+        let text = self.header("retry-after")?.trim();
+        // Fractions are rounded up.
+        let seconds: f64 = text.parse().ok()?;
+        (seconds >= 0.0).then_some(seconds.min(86_400.0).ceil() as u32)
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The body as JSON of a type.
+    ///
+    /// # Errors
+    /// [`Class::Drift`]: it is something else.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let message = format!("its reply is not of the documented shape: {error}");
+            Failure::new(Class::Drift, message)
+        })
+    }
+
+    /// The cookies of its `Set-Cookie` headers, name and value.
+    pub fn set_cookies(&self) -> Vec<(String, String)> {
+        set_cookies(&self.headers)
+    }
+}
+
+/// The cookies among these headers, name and value; names of headers in any case.
+pub(super) fn set_cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let lines = headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+    lines
+        .filter_map(|(_, line)| {
+            let pair = line.split(';').next()?;
+            let (name, value) = pair.split_once('=')?;
+            Some((name.trim().to_owned(), value.trim().to_owned()))
+        })
+        .collect()
+}
+
+/// Bytes of a base64 text (standard alphabet); white space in it is skipped.
+///
+/// # Errors
+/// [`Class::Drift`]: it is something else.
+pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, Failure> {
+    let decoded = match text.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        true => STANDARD.decode(text.split_ascii_whitespace().collect::<String>()),
+        false => STANDARD.decode(text),
+    };
+    decoded.map_err(|error| Failure::new(Class::Drift, format!("its reply is no base64: {error}")))
+}
