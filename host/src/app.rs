@@ -1,5 +1,6 @@
 //! App: the only place where rooms are built and joined.
 
+mod admin_key;
 mod door;
 mod health;
 mod run;
@@ -17,6 +18,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use admin_key::AdminKey;
 use door::EgressDoor;
 use run::AppRun;
 
@@ -31,12 +33,14 @@ use crate::egress::Egress;
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::page::{Payer, Rooms};
-use crate::plan::ConfiguredPool;
+use crate::plan::{ConfiguredPool, RouterMode};
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
+use crate::providers::Providers;
 use crate::render::Renderer;
 use crate::robots::Robots;
 use crate::routing::Routing;
+use crate::secret::Secret;
 use crate::sitemap::Sitemaps;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
@@ -75,6 +79,7 @@ pub struct App {
     browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
     started: Instant,
     data: PathBuf,
+    admin_key: AdminKey,
 }
 
 /// What serves pages without accounts: for the command line's `scrape` and, inside [`App`], for the server.
@@ -123,7 +128,11 @@ impl Engine {
             settings::robots_token(config)?,
         ));
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
-        let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots)).with_cache(pages);
+        let providers = settings::providers(config).context("providers cannot be set up")?;
+        let providers = Arc::new(Providers::new(fetcher.clone(), providers));
+        let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
+            .with_cache(pages)
+            .with_providers(providers);
         let door = EgressDoor(Arc::clone(&egress));
         let renderer =
             settings::browser(config).map(|config| Renderer::new(config, Arc::new(door)));
@@ -176,6 +185,7 @@ impl App {
         let prices = settings::prices(&config)?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
+        let admin_key = AdminKey::open(&places.data)?;
         let pages = pages(&config, &places.data).await?;
         let compiled = places.data.join("compiled");
         let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
@@ -184,6 +194,7 @@ impl App {
         let stop = CancellationToken::new();
         let pools = settings::pools(&config)?;
         let known_pools = pools.clone();
+        let router = settings::router_default(&config);
         let snapshot = Arc::clone(&engine.plugins);
         let crawls = Crawls::new(CrawlsParts {
             rooms: Arc::clone(&engine.rooms),
@@ -198,7 +209,7 @@ impl App {
             snapshot: Arc::new(move || snapshot.snapshot()),
             write_entry: api::write_entry,
             plan_again: Arc::new(move |request, verb, registry| {
-                api::crawl_plan(request, verb, registry, &known_pools)
+                api::crawl_plan(request, verb, registry, &known_pools, router)
             }),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -222,12 +233,18 @@ impl App {
             browser_health: Mutex::default(),
             started: Instant::now(),
             data: places.data.clone(),
+            admin_key,
         }))
     }
 
     /// The money.
     pub fn billing(&self) -> &Billing {
         &self.billing
+    }
+
+    /// The operator's own key, when this process made it: it is shown once.
+    pub fn new_admin_key(&self) -> Option<&Secret> {
+        self.admin_key.fresh.as_ref()
     }
 
     /// Tells the server to take no new work and to end.
@@ -338,6 +355,20 @@ impl Service for App {
 
     fn plugins(&self) -> serde_json::Value {
         status(&self.plugins)
+    }
+
+    fn is_admin(&self, key: &str) -> bool {
+        self.admin_key.is(key)
+    }
+
+    fn providers(&self) -> serde_json::Value {
+        let providers = self.rooms.routing.providers();
+        let status = providers.map(|providers| providers.status(&self.plugins.snapshot()));
+        serde_json::json!({ "providers": status.unwrap_or_default() })
+    }
+
+    fn router_default(&self) -> RouterMode {
+        settings::router_default(&self.config)
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

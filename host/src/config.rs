@@ -21,6 +21,43 @@ pub struct Config {
     pub cache: CacheSettings,
     /// The browser that renders pages.
     pub browser: BrowserSettings,
+    /// Third-party services that serve pages.
+    pub providers: ProviderSettings,
+}
+
+/// `[providers]`. Which there are, and what they cost, is in `plugins.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProviderSettings {
+    /// A file of `NAME=value` lines with the operator's own credentials, which only the server may read. Variables of these
+    /// names in the environment win.
+    pub credentials_file: Option<PathBuf>,
+    /// `off` (default) or `fallback`: what a request without a `router` object means.
+    pub default_mode: RouterDefault,
+    /// The server's environment, where credentials are looked for; not in the file.
+    #[serde(skip)]
+    pub environment: Environment,
+}
+
+/// What a request without a `router` object means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RouterDefault {
+    /// No provider is asked.
+    #[default]
+    Off,
+    /// As an empty `router` object.
+    Fallback,
+}
+
+/// Variables with their values, which no debug text shows.
+#[derive(Clone, Default)]
+pub struct Environment(pub Vec<(String, String)>);
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Environment")
+    }
 }
 
 /// `[egress]`
@@ -63,6 +100,12 @@ pub struct PriceSettings {
     pub cpu_minute: String,
     /// A gigabyte kept in storage.
     pub stored_gigabyte: String,
+    /// A page that a provider served on the caller's own key: percent of the provider's list price.
+    pub own_key_percent: u32,
+    /// The least for such a page.
+    pub own_key_least: String,
+    /// A page that a provider served on the operator's credentials: percent on top of what the provider charged.
+    pub pooled_percent: u32,
 }
 
 impl Default for PriceSettings {
@@ -71,6 +114,9 @@ impl Default for PriceSettings {
             gigabyte: "1".into(),
             cpu_minute: "0.0001".into(),
             stored_gigabyte: "0".into(),
+            own_key_percent: 10,
+            own_key_least: "0.0001".into(),
+            pooled_percent: 20,
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod webhooks;
 
 pub mod billing;
 pub mod extract;
+pub mod providers;
 pub mod routing;
 
 pub mod crawl;

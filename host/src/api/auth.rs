@@ -39,6 +39,11 @@ fn admit(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, Allowance)> {
     Some((account, allowance))
 }
 
+/// Whether a request carries the admin key. Decisions: Doors.
+pub(super) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
+    key(headers).is_some_and(|key| api.service.is_admin(key))
+}
+
 /// The key of an `Authorization` header, with or without `Bearer`.
 fn key(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();

@@ -13,6 +13,7 @@ impl Catalog for Registry {
             PluginKind::Filter => self.filter(name).is_some(),
             PluginKind::Extractor => self.extractor(name).is_some(),
             PluginKind::Chunker => self.chunker(name).is_some(),
+            PluginKind::Provider => self.names(Kind::Provider).contains(&name),
         }
     }
 
@@ -22,6 +23,7 @@ impl Catalog for Registry {
             PluginKind::Filter => Kind::Filter,
             PluginKind::Extractor => Kind::Extractor,
             PluginKind::Chunker => Kind::Chunker,
+            PluginKind::Provider => Kind::Provider,
         };
         let mut names: Vec<String> = self.names(kind).into_iter().map(str::to_owned).collect();
         names.sort_unstable();
@@ -34,6 +36,7 @@ impl Catalog for Registry {
             PluginKind::Filter => self.filter(name).map(|it| it.check_options(options)),
             PluginKind::Extractor => self.extractor(name).map(|it| it.check_options(options)),
             PluginKind::Chunker => self.chunker(name).map(|it| it.check_options(options)),
+            PluginKind::Provider => None,
         });
         checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())))
     }

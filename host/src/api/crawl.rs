@@ -65,6 +65,7 @@ pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiErr
     let ground = Ground {
         catalog: run.catalog(),
         pools: posted.service.pools(),
+        router: posted.service.router_default(),
     };
     let CrawlRequest { crawls, ignored } = crawl_request(&posted.body, verb, ground)?;
     let mut begun = Vec::with_capacity(crawls.len());

@@ -1,19 +1,24 @@
-//! `GET /metrics`: counters for Prometheus, for the server's own machine only.
+//! `GET /metrics`: counters for Prometheus, for the server's own machine, or with the admin key.
 
 use std::net::SocketAddr;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
+use super::Api;
+use super::auth;
 use super::error::ApiError;
 use crate::telemetry;
 
 /// Headers that a proxy adds: then the peer is the proxy, and its address says nothing about who asks.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
 
-pub(super) async fn metrics(request: Request) -> Result<Response, ApiError> {
-    if !is_local(&request) {
+pub(super) async fn metrics(
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    if !is_local(&request) && !auth::is_admin(&api, request.headers()) {
         return Err(ApiError::Closed);
     }
     let text = telemetry::metrics_text().ok_or(ApiError::NotBuilt)?;

@@ -17,6 +17,7 @@ mod observe;
 mod openapi;
 mod plugins;
 mod post;
+mod providers;
 mod rate;
 mod router;
 mod scrape;
@@ -39,7 +40,7 @@ use serde_json::Value;
 
 use crate::page::PageOutcome;
 use crate::plan::crawl::CrawlPlan;
-use crate::plan::{Catalog, ConfiguredPool, PagePlan};
+use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
 
 /// What a request object means, for callers inside the program: the command line asks in the interface's own words.
 ///
@@ -52,6 +53,7 @@ pub fn plan(
     let ground = wire::Ground {
         catalog,
         pools: &[],
+        router: RouterMode::Off,
     };
     wire::scrape_plan(request.to_string().as_bytes(), wire::Verb::Scrape, ground)
         .map(|plan| plan.pages)
@@ -66,8 +68,13 @@ pub fn crawl_plan(
     verb: &str,
     catalog: &dyn Catalog,
     pools: &[ConfiguredPool],
+    router: RouterMode,
 ) -> Result<CrawlPlan, String> {
-    let ground = wire::Ground { catalog, pools };
+    let ground = wire::Ground {
+        catalog,
+        pools,
+        router,
+    };
     let verb = wire::Verb::named(verb).ok_or("the crawl has an unknown verb")?;
     let request = wire::crawl_request(request.as_bytes(), verb, ground);
     let mut crawls = request.map_err(|error| error.to_string())?.crawls;

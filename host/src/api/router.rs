@@ -14,7 +14,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use super::rate::Rates;
 use super::{
     Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe,
-    openapi, plugins, scrape, screenshot, transform, unblocker,
+    openapi, plugins, providers, scrape, screenshot, transform, unblocker,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -42,12 +42,13 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .with_state(api)
 }
 
-/// Routes without a key. Decisions: Settled questions, "Doors".
+/// Routes without an account's key. Decisions: Settled questions, "Doors".
 fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     vec![
         ("/health", get(health::health)),
         ("/openapi.json", get(openapi::openapi)),
         ("/metrics", get(metrics::metrics)),
+        ("/providers", get(providers::providers)),
     ]
 }
 

@@ -51,6 +51,7 @@ pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiErr
     let ground = Ground {
         catalog: run.catalog(),
         pools: posted.service.pools(),
+        router: posted.service.router_default(),
     };
     let plan = scrape_plan(&posted.body, verb, ground)?;
     let n_pages = plan.pages.len();

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use crate::billing::{Account, Billing, FundsError};
 use crate::crawl::Crawls;
 use crate::page::PageOutcome;
-use crate::plan::{Catalog, ConfiguredPool, PagePlan, TransformPlan};
+use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
 
 /// The server as its HTTP interface sees it.
@@ -37,6 +37,15 @@ pub trait Service: Send + Sync + 'static {
 
     /// What `GET /plugins` tells.
     fn plugins(&self) -> serde_json::Value;
+
+    /// Whether this is the operator's own key.
+    fn is_admin(&self, key: &str) -> bool;
+
+    /// What `GET /providers` tells.
+    fn providers(&self) -> serde_json::Value;
+
+    /// What a request without a `router` object means.
+    fn router_default(&self) -> RouterMode;
 
     /// Whether a real page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;

@@ -15,7 +15,6 @@ use crate::model::{Content, Nanodollars, Piece};
 use crate::page::{self, RunContext};
 use crate::plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
-    RouterPlan,
 };
 
 /// How long an answer is used again: watchers ask often, and a page costs work.
@@ -142,7 +141,7 @@ fn sample_plan(engine: Engine) -> PagePlan {
             max_size: None,
         }),
         ceiling: Nanodollars::ZERO,
-        router: RouterPlan::default(),
+        router: Arc::default(),
         render: Arc::default(),
     }
 }

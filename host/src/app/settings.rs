@@ -7,10 +7,11 @@ use anyhow::Context;
 use url::Url;
 
 use crate::billing::Prices;
-use crate::config::{Config, ProxySettings};
+use crate::config::{Config, ProxySettings, RouterDefault};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::model::Nanodollars;
-use crate::plan::{ConfiguredPool, Pool};
+use crate::plan::{ConfiguredPool, Pool, RouterMode};
+use crate::providers::{PooledError, PooledKeys};
 use crate::render::RenderConfig;
 use crate::robots;
 
@@ -50,6 +51,21 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
         grants,
         ..EgressConfig::default()
     })
+}
+
+/// The operator's credentials at providers.
+pub(super) fn providers(config: &Config) -> Result<PooledKeys, PooledError> {
+    let settings = &config.providers;
+    let environment = settings.environment.0.iter().cloned();
+    PooledKeys::read(environment, settings.credentials_file.as_deref())
+}
+
+/// What a request without a `router` object means.
+pub(super) fn router_default(config: &Config) -> RouterMode {
+    match config.providers.default_mode {
+        RouterDefault::Off => RouterMode::Off,
+        RouterDefault::Fallback => RouterMode::Fallback,
+    }
 }
 
 /// The browser; `None` when the operator wants none.
@@ -104,6 +120,9 @@ pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {
         gigabyte: price("prices.gigabyte", &config.prices.gigabyte)?,
         cpu_minute: price("prices.cpu_minute", &config.prices.cpu_minute)?,
         stored_gigabyte: price("prices.stored_gigabyte", &config.prices.stored_gigabyte)?,
+        own_key_percent: config.prices.own_key_percent,
+        own_key_least: price("prices.own_key_least", &config.prices.own_key_least)?,
+        pooled_percent: config.prices.pooled_percent,
     })
 }
 

@@ -174,7 +174,7 @@ impl Billing {
     }
 
     fn new_key(&self, account: &AccountId) -> Result<(Secret, KeyRecord), BillingError> {
-        let secret = key::new_key()?;
+        let secret = key::new_account_key()?;
         let record = KeyRecord {
             prefix: key::shown(&secret),
             account: account.clone(),

@@ -16,9 +16,17 @@ const ID_LENGTH: usize = 16;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// A new API key.
-pub(super) fn new_key() -> Result<Secret, BillingError> {
+pub(super) fn new_account_key() -> Result<Secret, BillingError> {
+    new_key(KEY_PREFIX)
+}
+
+/// A new key that begins with `prefix`: 256 random bits.
+///
+/// # Errors
+/// [`BillingError::Random`]: the operating system gives no random numbers.
+pub fn new_key(prefix: &str) -> Result<Secret, BillingError> {
     let random = random_text(KEY_LENGTH)?;
-    Ok(Secret::new(format!("{KEY_PREFIX}{}", random.as_str())))
+    Ok(Secret::new(format!("{prefix}{}", random.as_str())))
 }
 
 /// A new account identifier.
@@ -67,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_key_is_letters_and_digits_and_new_each_time() {
-        let key = new_key().expect("random bytes");
+        let key = new_account_key().expect("random bytes");
         let (prefix, rest) = key.expose().split_at(KEY_PREFIX.len());
         assert_eq!((prefix, rest.len()), (KEY_PREFIX, KEY_LENGTH));
         assert!(rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-        assert_ne!(key, new_key().expect("random bytes"));
+        assert_ne!(key, new_account_key().expect("random bytes"));
         assert!(key.expose().starts_with(&shown(&key)));
     }
 }

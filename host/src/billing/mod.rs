@@ -42,6 +42,7 @@ pub use crate::store::{
 pub use account::{Account, Funds};
 pub use hold::{FundsError, Hold, Shortage};
 pub use idempotency::{Begun, FirstRequest};
+pub use key::new_key;
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use purse::Purse;
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::model::{Charge, Nanodollars, Usage};
+use crate::model::{Charge, Nanodollars, Usage, VendorUse};
 
 const BYTES_PER_GIGABYTE: u128 = 1_000_000_000;
 const NANOSECONDS_PER_MINUTE: u128 = 60_000_000_000;
@@ -34,6 +34,12 @@ pub struct Prices {
     pub cpu_minute: Nanodollars,
     /// Per gigabyte (10^9 bytes) kept in storage.
     pub stored_gigabyte: Nanodollars,
+    /// Pages of providers on the caller's own key: percent of the provider's list price.
+    pub own_key_percent: u32,
+    /// The least for such a page.
+    pub own_key_least: Nanodollars,
+    /// Pages of providers on the operator's credentials: percent on top of what the provider charged.
+    pub pooled_percent: u32,
 }
 
 impl Default for Prices {
@@ -42,6 +48,10 @@ impl Default for Prices {
             gigabyte: Nanodollars(1_000_000_000),
             cpu_minute: Nanodollars(100_000),
             stored_gigabyte: Nanodollars::ZERO,
+            // Decisions: Money.
+            own_key_percent: 10,
+            own_key_least: Nanodollars(100_000),
+            pooled_percent: 20,
         }
     }
 }
@@ -52,13 +62,29 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
         Tariff::PayAsYouGo(prices) => prices,
         Tariff::FlatRate => return Charge::default(),
     };
+    // Decisions: a page that a provider served costs the provider's part and our compute, no bandwidth.
+    let content_bytes = match usage.vendor {
+        Some(_) => 0,
+        None => usage.content_bytes,
+    };
     Charge {
         compute: cpu(usage.compute, prices.cpu_minute),
         transform: cpu(usage.transform, prices.cpu_minute),
-        bytes_transferred: bytes(usage.content_bytes, plus(prices.gigabyte, usage.pool_price)),
+        bytes_transferred: bytes(content_bytes, plus(prices.gigabyte, usage.pool_price)),
         file: bytes(usage.stored_bytes, prices.stored_gigabyte),
         ai: Nanodollars::ZERO,
-        vendor_billed: Nanodollars::ZERO,
+        vendor_billed: usage
+            .vendor
+            .map_or(Nanodollars::ZERO, |used| vendor(used, prices)),
+    }
+}
+
+/// A provider's work on a page: a markup where the provider invoices the caller, cost and markup where it invoices us.
+fn vendor(used: VendorUse, prices: &Prices) -> Nanodollars {
+    let percent = |percent: u32| share(used.cost, percent.into(), 100);
+    match used.byok {
+        true => percent(prices.own_key_percent).max(prices.own_key_least),
+        false => plus(used.cost, percent(prices.pooled_percent)),
     }
 }
 
@@ -184,6 +210,28 @@ mod tests {
             price(&stored, &Tariff::PayAsYouGo(prices)).file,
             Nanodollars(1_000_000)
         );
+    }
+
+    #[test]
+    fn a_providers_page_costs_its_part_and_no_bandwidth() {
+        let check = |cost: i64, byok: bool, billed: i64| {
+            let cost = Nanodollars(cost);
+            let served = Usage {
+                vendor: Some(VendorUse { cost, byok }),
+                ..usage(47_000, Duration::from_secs(60), Duration::ZERO)
+            };
+            let charge = price(&served, &Tariff::default());
+            assert_eq!(charge.vendor_billed, Nanodollars(billed), "{cost:?} {byok}");
+            assert_eq!(charge.total(), Nanodollars(billed + 100_000));
+            assert_eq!(price(&served, &Tariff::FlatRate), Charge::default());
+        };
+        check(5_000_000, true, 500_000);
+        check(196_000, true, 100_000);
+        check(0, true, 100_000);
+        check(196_000, false, 235_200);
+        check(3, false, 4);
+        check(0, false, 0);
+        check(i64::MAX - 100_000, false, i64::MAX);
     }
 
     #[test]

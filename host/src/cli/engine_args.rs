@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
 use super::plugins_file;
-use crate::config::Config;
+use crate::config::{Config, Environment};
 
 /// Plugins, configuration, what may be reached, and the browser.
 #[derive(Debug, Args)]
@@ -49,6 +49,7 @@ impl EngineArgs {
         if let Some(path) = super::environment("PATH") {
             config.browser.search_path = path.into();
         }
+        config.providers.environment = Environment(super::environment_names());
         Ok((config, plugins_file(self.plugins.clone())?))
     }
 }

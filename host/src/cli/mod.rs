@@ -124,6 +124,18 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Variables whose names credentials may have: upper-case letters, digits and `_`.
+fn environment_names() -> Vec<(String, String)> {
+    let is_name = |name: &str| {
+        name.bytes()
+            .all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+    };
+    let variables = std::env::vars_os();
+    let text = variables
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    text.filter(|(name, _)| is_name(name)).collect()
+}
+
 /// A line on standard output. A reader that went away is no error.
 fn print(text: &str) -> anyhow::Result<()> {
     Ok(print_bytes(format!("{text}\n").as_bytes())?)

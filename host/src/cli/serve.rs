@@ -73,6 +73,7 @@ async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     } else {
         None
     };
+    let admin = app.new_admin_key().map(|key| key.expose());
     let shown = key.as_ref().map_or("$TRAWL_KEY", |key| key.expose());
     let mut lines = vec![format!("\nTrawl serves on http://{address}")];
     match &key {
@@ -83,6 +84,11 @@ async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
         None => lines.push(format!(
             "Keys are shown only when they are made; another one: trawl account key create {FIRST_ACCOUNT}"
         )),
+    }
+    if let Some(admin) = admin {
+        lines.push(format!(
+            "\nThe operator's own key, for GET /providers and /metrics from elsewhere, is shown only now:\n\n    {admin}"
+        ));
     }
     lines.push(format!(
         "\nTry it (the sample site is part of the server, so this works without a network):\n\n    \

@@ -173,7 +173,7 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
 
 /// Sets the page's ceiling aside, waiting while pages in flight have all that is left.
 async fn hold(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
-    let ceiling = page::ceiling(&run.rooms, plan, &run.tariff);
+    let ceiling = page::ceiling(&run.rooms, &run.context.registry, plan, &run.tariff);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
     loop {
         let held = run

@@ -200,6 +200,24 @@ impl Egress {
         self.dispatch(&self.granted, request, names, false).await
     }
 
+    /// Sends a request in the operator's name to a service that the operator grants: `may` says of its address whether it is one.
+    /// Never pass a caller's address.
+    ///
+    /// # Errors
+    /// [`EgressError::NotGranted`] for any other address, otherwise as [`Egress::send`].
+    pub async fn send_to_service(
+        &self,
+        request: Request,
+        may: impl FnOnce(&Url) -> bool,
+    ) -> Result<Reply, EgressError> {
+        if !may(request.url()) {
+            let host = request.url().host_str().unwrap_or_default();
+            return Err(EgressError::NotGranted(host.to_owned()));
+        }
+        let names = self.check(request.url(), Trust::Operator).await?;
+        self.dispatch(&self.granted, request, names, false).await
+    }
+
     /// Bytes of bodies received since the start, as they came over the wire.
     pub fn received_bytes(&self) -> u64 {
         self.received.load(Ordering::Relaxed)

@@ -37,6 +37,9 @@ pub enum FetchError {
     /// The body is larger than allowed, before it is decoded.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
+    /// The body ended before its end, or its coding is damaged.
+    #[error("the answer was cut off or is damaged")]
+    BrokenOff,
     /// The body cannot be decoded.
     #[error(transparent)]
     Coding(#[from] CodingError),
@@ -59,7 +62,11 @@ impl FetchError {
         match self {
             Self::Egress(EgressError::Broken { .. } | EgressError::ResolveTimedOut(_)) => true,
             Self::Egress(_) => false,
-            Self::TimedOut(_) | Self::Paused(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::TimedOut(_)
+            | Self::Paused(_)
+            | Self::TooManyRedirects
+            | Self::BrokenOff
+            | Self::Coding(_) => true,
             Self::BadRedirect(_)
             | Self::RedirectRefused(_)
             | Self::Refused(_)
@@ -84,7 +91,11 @@ impl FetchError {
                 | EgressError::ResolveTimedOut(_)
                 | EgressError::NotResolved(_),
             ) => true,
-            Self::TimedOut(_) | Self::Paused(_) | Self::TooManyRedirects | Self::Coding(_) => true,
+            Self::TimedOut(_)
+            | Self::Paused(_)
+            | Self::TooManyRedirects
+            | Self::BrokenOff
+            | Self::Coding(_) => true,
             Self::Egress(_)
             | Self::BadRedirect(_)
             | Self::RedirectRefused(_)
@@ -101,7 +112,9 @@ impl FetchError {
             Self::TimedOut(_) | Self::Paused(_) => status::TIMED_OUT,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
             Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
-            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Coding(_) => status::ABORTED,
+            Self::BadRedirect(_) | Self::TooLarge(_) | Self::BrokenOff | Self::Coding(_) => {
+                status::ABORTED
+            }
             Self::Unsendable(_) => status::UNKNOWN,
         }
     }

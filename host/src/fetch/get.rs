@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::decode::{CodingError, Decoder};
-use super::{DECODE_STEP_BYTES, DECODE_TURN_BYTES, FetchError, Fetcher, hop};
+use super::{ACCEPTED_ENCODING, DECODE_STEP_BYTES, DECODE_TURN_BYTES, FetchError, Fetcher, hop};
 use crate::egress::{Reply, Route};
 use crate::plan::Pool;
 use crate::politeness::Politeness;
@@ -25,7 +25,6 @@ const RETRIES_MAX: usize = 2;
 pub const TURN_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 
 const ACCEPTED: HeaderValue = HeaderValue::from_static("*/*");
-const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
 /// Gets a file by its address.
 pub trait Get: Send + Sync {
@@ -172,7 +171,10 @@ impl Get for PoliteGet {
 }
 
 /// Takes in as much of a body as comes, within its cap.
-async fn receive(mut reply: Reply, bytes_max: usize) -> Result<(Bytes, BodyEnd), FetchError> {
+pub(super) async fn receive(
+    mut reply: Reply,
+    bytes_max: usize,
+) -> Result<(Bytes, BodyEnd), FetchError> {
     let mut decoder = Decoder::new(reply.headers(), bytes_max)?;
     let mut turn_ends_at = DECODE_TURN_BYTES;
     let mut end = BodyEnd::Whole;

@@ -14,7 +14,8 @@ use crate::plan::FetchPlan;
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
 const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
-const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
+/// The content codings that are undone here.
+pub const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
 /// One request on the way to a page.
 pub(super) struct Hop {

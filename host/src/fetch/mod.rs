@@ -4,6 +4,7 @@
 mod cookies;
 mod decode;
 mod error;
+mod exchange;
 mod get;
 mod hop;
 #[cfg(test)]
@@ -21,8 +22,9 @@ use url::Url;
 pub use cookies::CookieJar;
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
+pub use exchange::Exchanged;
 pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, Got, PoliteGet, TURN_TIME_MAX};
-pub use hop::basic_authorization;
+pub use hop::{ACCEPTED_ENCODING, basic_authorization};
 
 use crate::egress::{Egress, PoolUse, Reply};
 use crate::model::{FetchedPage, Nanodollars};

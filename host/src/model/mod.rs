@@ -13,4 +13,4 @@ pub use crawl::{Discovered, Skip, Stop, UrlRow, UrlState};
 pub use failure::PageFailure;
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};
-pub use usage::{Charge, Usage};
+pub use usage::{Charge, Usage, VendorUse};

@@ -17,6 +17,17 @@ pub struct Usage {
     pub stored_bytes: u64,
     /// What a gigabyte (10^9 bytes) through the pool of proxies that carried the page costs, on top of the ordinary price.
     pub pool_price: Nanodollars,
+    /// Set when a provider served the page: then no content was transferred through us.
+    pub vendor: Option<VendorUse>,
+}
+
+/// What a provider's work on a page consumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VendorUse {
+    /// What the provider charged, by its list price.
+    pub cost: Nanodollars,
+    /// Whether the caller's own key paid it.
+    pub byok: bool,
 }
 
 /// What one page costs, in the parts of the wire's `costs` object.

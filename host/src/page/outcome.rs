@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::model::{Charge, Content, Discovered, Nanodollars};
+use crate::providers::Tally;
 use crate::routing::Keeping;
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
@@ -36,6 +37,8 @@ pub struct PageOutcome {
     pub charge: Charge,
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
+    /// Where to count what is billed for a provider's work.
+    pub tally: Option<Tally>,
     /// What is to be kept for others of a page that was just fetched; settling does so once the page is paid for.
     pub keeping: Option<Keeping>,
 }

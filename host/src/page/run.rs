@@ -7,15 +7,15 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::PageOutcome;
+use super::{PageOutcome, VendorPart};
 use crate::billing::{self, AccountId, Billing, FundsError, Hold, Tariff};
 use crate::extract::{Input, Outputs, Workers};
 use crate::fetch::{BODY_BYTES_MAX, CookieJar};
 use crate::model::failure::status;
-use crate::model::{FetchedPage, Nanodollars, PageFailure, Usage};
+use crate::model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
 use crate::plan::{OutputPlan, PagePlan};
 use crate::plugins::Registry;
-use crate::routing::{Client, Routing, Served};
+use crate::routing::{Client, NotServed, Routing, Served, Vendor};
 
 /// What serves pages: built once, shared by every run.
 pub struct Rooms {
@@ -76,18 +76,33 @@ fn largest(time_max: Duration) -> Usage {
 }
 
 /// The most that a page of this plan can cost: its own ceiling, or the price of the largest page when that is less.
-pub fn ceiling(rooms: &Rooms, plan: &PagePlan, tariff: &Tariff) -> Nanodollars {
-    let largest = Usage {
+pub fn ceiling(
+    rooms: &Rooms,
+    registry: &Registry,
+    plan: &PagePlan,
+    tariff: &Tariff,
+) -> Nanodollars {
+    let ours = Usage {
         pool_price: rooms.routing.pool_price_max(plan),
         ..largest(plan.fetch.timeout)
     };
-    plan.ceiling.min(billing::price(&largest, tariff).total())
+    let a_providers = Usage {
+        vendor: rooms.routing.vendor_max(plan, registry, may_pool(tariff)),
+        ..largest(plan.fetch.timeout)
+    };
+    let dearest = [ours, a_providers].map(|usage| billing::price(&usage, tariff).total());
+    plan.ceiling.min(dearest[0].max(dearest[1]))
+}
+
+/// Decisions: Money, Unlimited pages use own keys only.
+fn may_pool(tariff: &Tariff) -> bool {
+    matches!(tariff, Tariff::PayAsYouGo(_))
 }
 
 /// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
 pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
     let deadline = Instant::now() + plan.fetch.timeout;
-    let ceiling = ceiling(rooms, plan, &payer.tariff);
+    let ceiling = ceiling(rooms, &run.registry, plan, &payer.tariff);
     let hold = match payer.hold(ceiling, &plan.requested, deadline).await {
         Ok(hold) => hold,
         Err(error) => {
@@ -119,13 +134,14 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         waited,
         is_kept,
         keeping,
+        vendor,
+        error,
     } = match serve(rooms, run, plan, url, started).await {
         Ok(served) => served,
-        Err(failure) => {
-            return (
-                failed(plan, failure, Some(started.elapsed())),
-                Usage::default(),
-            );
+        Err(NotServed { failure, vendor }) => {
+            let outcome = failed(plan, failure, Some(started.elapsed()));
+            let vendor = vendor.map(|vendor| *vendor);
+            return (with_vendor(outcome, vendor), Usage::default());
         }
     };
     let (outputs, mut usage) = extract(rooms, run, plan, &page, picture, started + waited).await;
@@ -136,15 +152,38 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         usage.content_bytes = 0;
     }
     usage.pool_price = pool_price;
+    usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
+        cost: vendor.cost,
+        byok: vendor.byok,
+    });
     let outcome = compose(&plan.output, page, outputs, told);
-    (
-        PageOutcome {
-            elapsed: Some(started.elapsed()),
-            keeping,
-            ..outcome
-        },
-        usage,
-    )
+    let outcome = PageOutcome {
+        elapsed: Some(started.elapsed()),
+        error: error.or(outcome.error),
+        keeping,
+        ..outcome
+    };
+    (with_vendor(outcome, vendor), usage)
+}
+
+/// The provider that served the page, or tried last; what is billed for it is settled later.
+fn with_vendor(outcome: PageOutcome, vendor: Option<Vendor>) -> PageOutcome {
+    let Some(vendor) = vendor else {
+        return outcome;
+    };
+    let part = VendorPart {
+        provider: vendor.provider,
+        route: vendor.route,
+        vendor_cost: vendor.cost,
+        billed_cost: Nanodollars::ZERO,
+        byok: vendor.byok,
+        attempts: vendor.attempts,
+    };
+    PageOutcome {
+        vendor: Some(part),
+        tally: Some(vendor.tally),
+        ..outcome
+    }
 }
 
 async fn serve(
@@ -153,24 +192,34 @@ async fn serve(
     plan: &PagePlan,
     url: &Url,
     started: Instant,
-) -> Result<Served, PageFailure> {
+) -> Result<Served, NotServed> {
     let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
     let pool_price = rooms.routing.pool_price_max(plan);
     let client = Client {
         owner: &run.owner,
         jar: &run.jar,
         bytes_max: billing::bytes_for(plan.ceiling, &run.tariff, pool_price),
+        registry: &run.registry,
+        may_pool: may_pool(&run.tariff),
+        affords: &|used| affords(plan, &run.tariff, used),
     };
     let served = rooms.routing.serve(plan, url, client);
     tokio::time::timeout_at(deadline.into(), served)
         .await
         .unwrap_or_else(|_| {
             let seconds = plan.fetch.timeout.as_secs();
-            Err(PageFailure::new(
-                status::TIMED_OUT,
-                format!("timed out after {seconds} s"),
-            ))
+            let message = format!("timed out after {seconds} s");
+            Err(PageFailure::new(status::TIMED_OUT, message).into())
         })
+}
+
+/// Whether a page may cost what a provider's work costs, by its own ceiling.
+fn affords(plan: &PagePlan, tariff: &Tariff, used: VendorUse) -> bool {
+    let usage = Usage {
+        vendor: Some(used),
+        ..Usage::default()
+    };
+    billing::price(&usage, tariff).total() <= plan.ceiling
 }
 
 async fn extract(
@@ -302,13 +351,25 @@ pub async fn settle(
             if let Some(keeping) = keeping {
                 keeping.keep();
             }
-            PageOutcome { charge, ..outcome }
+            if let Some(tally) = &outcome.tally {
+                tally.billed(charge.vendor_billed);
+            }
+            let vendor = outcome.vendor.map(|part| VendorPart {
+                billed_cost: charge.vendor_billed,
+                ..part
+            });
+            PageOutcome {
+                charge,
+                vendor,
+                ..outcome
+            }
         }
         Err(error) => PageOutcome {
             url: outcome.url,
             status: outcome.status,
             elapsed: outcome.elapsed,
             error: Some(error.to_string()),
+            vendor: outcome.vendor,
             ..PageOutcome::default()
         },
     }

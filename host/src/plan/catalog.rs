@@ -13,6 +13,8 @@ pub enum PluginKind {
     Extractor,
     /// Splits `content`.
     Chunker,
+    /// Serves pages through a third party.
+    Provider,
 }
 
 impl PluginKind {
@@ -23,6 +25,7 @@ impl PluginKind {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Provider => "provider",
         }
     }
 }
@@ -70,6 +73,7 @@ pub(crate) mod fake {
                 PluginKind::Filter => &["mine", "prune"],
                 PluginKind::Extractor => &["links", "metadata", "mine"],
                 PluginKind::Chunker => &["characters", "lines", "mine", "sentences", "words"],
+                PluginKind::Provider => &["acme", "provider_1", "provider_2"],
             };
             names.iter().map(|&name| name.to_owned()).collect()
         }

@@ -31,6 +31,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::model::{Nanodollars, PageFailure};
+use crate::secret::Secret;
 
 /// Most pages one request may name, in all its objects together: bounds what one request keeps in memory.
 /// Spec gap: "Batch size: not shown".
@@ -61,7 +62,7 @@ pub struct PagePlan {
     /// Most the page may cost; `Nanodollars::MAX` when the caller set none.
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
-    pub router: RouterPlan,
+    pub router: Arc<RouterPlan>,
     /// What a browser does with it, if one serves it; shared likewise.
     pub render: Arc<RenderPlan>,
 }
@@ -280,6 +281,22 @@ pub struct RouterPlan {
     pub mode: RouterMode,
     /// Preferred provider.
     pub provider: Option<String>,
+    /// Who may pay for it.
+    pub funding: Funding,
+    /// The caller's key for [`Self::provider`].
+    pub token: Option<Secret>,
+    /// The caller's keys by credential name; those of no loaded provider have no effect.
+    pub credentials: BTreeMap<String, Secret>,
+}
+
+/// Whose credentials may pay a provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Funding {
+    /// The caller's, or those of the service.
+    #[default]
+    Any,
+    /// The caller's own alone.
+    Own,
 }
 
 /// When a provider may serve a page.

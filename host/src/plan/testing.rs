@@ -7,10 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::{
-    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
-    RouterPlan,
-};
+use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
 use crate::model::Nanodollars;
 
 /// A page by plain HTTP, without any output.
@@ -55,7 +52,7 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
             discover: false,
         }),
         ceiling: Nanodollars::MAX,
-        router: RouterPlan::default(),
+        router: Arc::default(),
         render: Arc::default(),
     }
 }

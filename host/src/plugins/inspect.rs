@@ -59,6 +59,7 @@ fn inspect_with(engine: &std::sync::Arc<GuestEngine>, path: &Path) -> Result<Ins
         code: Code::Component(PathBuf::from(path)),
         limits: Limits::default(),
         pin: None,
+        grant: None,
     };
     let loaded = load::open(engine, &Origin::new(entry, &bytes), &bytes)?;
     let info = loaded.info().clone();

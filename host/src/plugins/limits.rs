@@ -86,7 +86,7 @@ impl Limits {
     }
 
     /// Input in bytes.
-    pub(super) fn input_bytes(&self) -> u64 {
+    pub fn input_bytes(&self) -> u64 {
         self.input_mib * MIB
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use trawl_sdk::provider::Description;
 use wasmtime::component::{Component, InstancePre};
 
 use super::contract::{Contract, native_contract};
@@ -16,8 +17,8 @@ use super::info::Described;
 use super::manifest::{Code, Entry};
 use super::plugin::{Core, Measured};
 use super::{
-    ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, LoadError, PluginInfo,
-    Registry, native, sample, v1,
+    ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Grant, Kind, LoadError, PluginInfo,
+    ProviderPlugin, Registry, native, sample, v1,
 };
 
 /// Largest component file. Script engines compiled to WebAssembly have 10 to 40 MB.
@@ -26,7 +27,7 @@ const COMPONENT_BYTES_MAX: u64 = 64 << 20;
 const COMPILE_TIME_MAX: Duration = Duration::from_secs(180);
 
 /// What a plugin was loaded from. The same origin gives the same plugin, so it is not loaded again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Origin {
     entry: Entry,
     hash: blake3::Hash,
@@ -52,6 +53,7 @@ pub(super) enum Loaded {
     Filter(Arc<FilterPlugin>),
     Extractor(Arc<ExtractorPlugin>),
     Chunker(Arc<ChunkerPlugin>),
+    Provider(Arc<ProviderPlugin>),
 }
 
 impl Loaded {
@@ -61,6 +63,7 @@ impl Loaded {
             Self::Filter(plugin) => &plugin.core,
             Self::Extractor(plugin) => &plugin.core,
             Self::Chunker(plugin) => &plugin.core,
+            Self::Provider(plugin) => &plugin.core,
         }
     }
 
@@ -82,6 +85,7 @@ impl Loaded {
                 sample::with_page(|page| forget(plugin.backend.extract(page, OPTIONS)))
             }
             Self::Chunker(plugin) => forget(plugin.backend.chunk(sample::TEXT, OPTIONS)),
+            Self::Provider(plugin) => forget(plugin.backend.start(&sample::task(&plugin.grant))),
         }
     }
 }
@@ -171,6 +175,12 @@ pub(super) fn open(
     };
     let described = opened.described();
     let (options_schema, schema) = described.check()?;
+    let grant = opened.grant(entry)?;
+    if let Some(grant) = &grant {
+        schema
+            .validate(&grant.settings)
+            .map_err(|error| format!("its `settings` do not fit: {error}"))?;
+    }
     let info = PluginInfo {
         kind: entry.kind,
         name: entry.name.clone(),
@@ -182,11 +192,13 @@ pub(super) fn open(
         size_bytes: bytes.len() as u64,
         native: matches!(entry.code, Code::Native(_)),
         limits: entry.limits,
-        grants: Vec::new(),
+        grants: grant
+            .as_ref()
+            .map_or_else(Vec::new, |grant| grant.hosts.clone()),
         needs: described.needs,
         options_schema,
     };
-    Ok(opened.into_loaded(Core::new(info, schema)))
+    Ok(opened.into_loaded(Core::new(info, schema), grant))
 }
 
 /// A back end that has described itself.
@@ -195,6 +207,11 @@ pub(super) enum Opened {
     Filter(Described, Box<dyn super::filter::Keep>),
     Extractor(Described, Box<dyn super::extractor::Extract>),
     Chunker(Described, Box<dyn super::chunker::Chunk>),
+    Provider(
+        Described,
+        Box<Description>,
+        Box<dyn super::provider::Converse>,
+    ),
 }
 
 impl Opened {
@@ -203,11 +220,23 @@ impl Opened {
             Self::Format(described, _)
             | Self::Filter(described, _)
             | Self::Extractor(described, _)
-            | Self::Chunker(described, _) => described,
+            | Self::Chunker(described, _)
+            | Self::Provider(described, ..) => described,
         }
     }
 
-    fn into_loaded(self, core: Core) -> Loaded {
+    /// What the entry grants a provider, or what it asks for where there is no entry.
+    fn grant(&self, entry: &Entry) -> Result<Option<Grant>, String> {
+        match self {
+            Self::Provider(_, said, _) => match &entry.grant {
+                Some(granted) => granted.check(said).map(Some),
+                None => Ok(Some(Grant::of_itself(said))),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn into_loaded(self, core: Core, grant: Option<Grant>) -> Loaded {
         match self {
             Self::Format(_, backend) => Loaded::Format(Arc::new(FormatPlugin { core, backend })),
             Self::Filter(_, backend) => Loaded::Filter(Arc::new(FilterPlugin { core, backend })),
@@ -215,6 +244,15 @@ impl Opened {
                 Loaded::Extractor(Arc::new(ExtractorPlugin { core, backend }))
             }
             Self::Chunker(_, backend) => Loaded::Chunker(Arc::new(ChunkerPlugin { core, backend })),
+            Self::Provider(_, description, backend) => {
+                let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
+                Loaded::Provider(Arc::new(ProviderPlugin {
+                    core,
+                    backend,
+                    description: *description,
+                    grant,
+                }))
+            }
         }
     }
 }
@@ -236,6 +274,8 @@ fn open_component(
             v1::open_extractor(guest).map(|(said, back)| Opened::Extractor(said, back))
         }
         Kind::Chunker => v1::open_chunker(guest).map(|(said, back)| Opened::Chunker(said, back)),
+        Kind::Provider => v1::open_provider(guest)
+            .map(|(said, description, back)| Opened::Provider(said, Box::new(description), back)),
     };
     let opened = opened.map_err(|fault| format!("its `describe` {fault}"))?;
     Ok((name, opened))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::grant::GrantToml;
 use super::info::check_name;
 use super::{Kind, Limits, LoadError};
 
@@ -12,13 +13,13 @@ use super::{Kind, Limits, LoadError};
 const ENTRIES_MAX: usize = 256;
 
 /// A manifest that passed its rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Manifest {
     pub(super) entries: Vec<Entry>,
 }
 
 /// One plugin to load.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
     pub(super) name: String,
@@ -26,6 +27,8 @@ pub(super) struct Entry {
     pub(super) limits: Limits,
     /// Hash the file must have.
     pub(super) pin: Option<blake3::Hash>,
+    /// What a provider is granted; `None` for the other kinds, and for one that is only looked at.
+    pub(super) grant: Option<GrantToml>,
 }
 
 /// Where a plugin's code is.
@@ -59,6 +62,8 @@ struct ManifestToml {
     extractor: Vec<toml::Table>,
     #[serde(default)]
     chunker: Vec<toml::Table>,
+    #[serde(default)]
+    provider: Vec<toml::Table>,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +101,7 @@ impl Manifest {
             (Kind::Filter, file.filter),
             (Kind::Extractor, file.extractor),
             (Kind::Chunker, file.chunker),
+            (Kind::Provider, file.provider),
         ];
         let mut entries = Vec::new();
         let mut names = BTreeSet::new();
@@ -122,10 +128,14 @@ impl Manifest {
 
 fn entry(
     kind: Kind,
-    table: toml::Table,
+    mut table: toml::Table,
     folder: &Path,
     allow_native: bool,
 ) -> Result<Entry, String> {
+    let grant = match kind {
+        Kind::Provider => Some(GrantToml::take(&mut table)?),
+        _ => None,
+    };
     let entry: EntryToml = table
         .try_into()
         .map_err(|error: toml::de::Error| error.message().replace('\n', " "))?;
@@ -135,6 +145,9 @@ fn entry(
     }
     entry.limits.check()?;
     let code = match (entry.component, entry.native) {
+        (None, Some(_)) if kind == Kind::Provider => {
+            return Err("a provider is never native code, give a `component`".to_owned());
+        }
         (Some(component), None) => Code::Component(folder.join(component)),
         (None, Some(native)) if allow_native => Code::Native(folder.join(native)),
         (None, Some(_)) => {
@@ -159,6 +172,7 @@ fn entry(
         code,
         limits: entry.limits,
         pin,
+        grant,
     })
 }
 
@@ -173,7 +187,7 @@ fn reserved(kind: Kind) -> &'static [&'static str] {
             "bylines",
             "bycharacterlength",
         ],
-        Kind::Filter | Kind::Extractor => &[],
+        Kind::Filter | Kind::Extractor | Kind::Provider => &[],
     }
 }
 

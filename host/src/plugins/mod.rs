@@ -12,6 +12,7 @@ mod extractor;
 mod filter;
 mod fingerprint;
 mod format;
+mod grant;
 mod guest;
 mod info;
 mod inspect;
@@ -20,6 +21,7 @@ mod load;
 mod manifest;
 mod native;
 mod plugin;
+mod provider;
 mod registry;
 mod reload;
 mod sample;
@@ -36,9 +38,11 @@ pub use error::{Fault, LoadError, PluginError};
 pub use extractor::ExtractorPlugin;
 pub use filter::FilterPlugin;
 pub use format::{FormatPlugin, Rendered};
+pub use grant::{Grant, PriceTable};
 pub use info::{Needs, PluginInfo};
 pub use inspect::{Inspection, SampleCall, inspect};
 pub use limits::Limits;
+pub use provider::ProviderPlugin;
 pub use registry::Registry;
 pub use reload::{Plugins, PluginsConfig};
 pub use status::{PluginStatus, ReloadFailure, Status};
@@ -56,11 +60,19 @@ pub enum Kind {
     Extractor,
     /// Splits content into pieces.
     Chunker,
+    /// Speaks the protocol of a scraping service.
+    Provider,
 }
 
 impl Kind {
     /// Every kind, in the order of the manifest.
-    pub const ALL: [Self; 4] = [Self::Format, Self::Filter, Self::Extractor, Self::Chunker];
+    pub const ALL: [Self; 5] = [
+        Self::Format,
+        Self::Filter,
+        Self::Extractor,
+        Self::Chunker,
+        Self::Provider,
+    ];
 
     /// Name in the manifest, in messages and in the contract.
     pub const fn name(self) -> &'static str {
@@ -69,6 +81,7 @@ impl Kind {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Provider => "provider",
         }
     }
 }

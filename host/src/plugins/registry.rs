@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::load::{Loaded, Origin};
-use super::{ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind};
+use super::{ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, ProviderPlugin};
 
 /// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
 pub struct Registry {
@@ -70,6 +70,14 @@ impl Registry {
             Loaded::Chunker(plugin) => Some(Arc::clone(plugin)),
             _ => None,
         }
+    }
+
+    /// The providers, in the order of the manifest: the operator's order of preference.
+    pub fn providers(&self) -> impl Iterator<Item = &Arc<ProviderPlugin>> {
+        self.entries.iter().filter_map(|(_, loaded)| match loaded {
+            Loaded::Provider(plugin) => Some(plugin),
+            _ => None,
+        })
     }
 
     /// Names of one kind, in the order of the manifest.

@@ -1,6 +1,8 @@
 //! A small page for the first call of a plugin that has just been loaded.
 
-use super::PageView;
+use trawl_sdk::provider::Task;
+
+use super::{Grant, PageView};
 use crate::document::{Document, kind, namespace};
 
 /// Text for a chunker's first call.
@@ -18,6 +20,15 @@ pub(super) fn with_page<R>(call: impl FnOnce(&PageView<'_>) -> R) -> R {
         content_type: "text/html; charset=utf-8",
         charset: "utf-8",
     })
+}
+
+/// A page for a provider's first call.
+pub(super) fn task(grant: &Grant) -> Task {
+    let settings = grant.settings.to_string();
+    Task {
+        settings,
+        ..Task::new("https://sample.example/", &grant.base)
+    }
 }
 
 /// [`SOURCE`] as a parser would give it.

@@ -7,6 +7,7 @@ mod own_browser;
 mod own_http;
 mod robots_gate;
 mod smart;
+mod third_party;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,9 +20,11 @@ use url::Url;
 use crate::cache::PageCache;
 use crate::fetch::{CookieJar, Fetcher};
 use crate::model::failure::status;
-use crate::model::{FetchedPage, Nanodollars, PageFailure};
-use crate::plan::{Engine, PagePlan};
+use crate::model::{FetchedPage, Nanodollars, PageFailure, VendorUse};
+use crate::plan::{Engine, PagePlan, RouterMode};
+use crate::plugins::Registry;
 use crate::politeness::Politeness;
+use crate::providers::{Providers, Wish};
 use crate::render::{Errand, LOADED_BYTES_MAX, Renderer};
 use crate::robots::Robots;
 use own_browser::OwnBrowser;
@@ -29,6 +32,7 @@ use own_http::OwnHttp;
 use smart::{Clues, HostMemory, Verdict};
 
 pub use own_http::RETRIES_MAX;
+pub use third_party::Vendor;
 
 /// One way to get a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +74,36 @@ pub struct Served {
     pub is_kept: bool,
     /// What is to be kept of the page for others, once it is paid for.
     pub keeping: Option<Keeping>,
+    /// The provider that served it, if one did.
+    pub vendor: Option<Vendor>,
+    /// Why the page counts as failed although something was served, beside its status.
+    pub error: Option<String>,
+}
+
+/// Why no page was served, and the provider that tried last.
+#[derive(Clone, Debug)]
+pub struct NotServed {
+    /// What the page becomes.
+    pub failure: PageFailure,
+    /// The provider, if one was asked.
+    pub vendor: Option<Box<Vendor>>,
+}
+
+impl From<PageFailure> for NotServed {
+    fn from(failure: PageFailure) -> Self {
+        Self {
+            failure,
+            vendor: None,
+        }
+    }
+}
+
+/// Why our own stack has no page, and whether somebody else may have it.
+#[derive(Debug)]
+struct Failing {
+    failure: PageFailure,
+    /// Not when a rule of ours or of the site refuses the page.
+    is_anybodys: bool,
 }
 
 /// For whom a page is served.
@@ -81,6 +115,12 @@ pub struct Client<'a> {
     pub jar: &'a CookieJar,
     /// Decoded bytes that a rendered page may load before it outgrows its ceiling.
     pub bytes_max: u64,
+    /// The plugins of the run: providers are among them.
+    pub registry: &'a Registry,
+    /// Whether the operator's credentials at providers may pay.
+    pub may_pool: bool,
+    /// Whether the page may cost what a provider's work with this charge costs.
+    pub affords: &'a (dyn Fn(VendorUse) -> bool + Sync),
 }
 
 /// What the routes run on.
@@ -92,6 +132,7 @@ pub struct Routing {
     cache: Option<Arc<PageCache>>,
     politeness: Arc<Politeness>,
     robots: Arc<Robots>,
+    providers: Option<Arc<Providers>>,
 }
 
 /// Routes of a page, in the order they are tried, with the reason for the first. Spec: Request parameters, `request`;
@@ -120,6 +161,7 @@ impl Routing {
             cache: None,
             politeness,
             robots,
+            providers: None,
         }
     }
 
@@ -139,8 +181,19 @@ impl Routing {
         }
     }
 
-    /// Gets a page by the first route that serves it. A page that plain HTTP served and that a browser should have made is
-    /// returned when the browser fails.
+    /// The same, with providers behind or ahead of our own stack.
+    #[must_use]
+    pub fn with_providers(self, providers: Arc<Providers>) -> Self {
+        let providers = Some(providers);
+        Self { providers, ..self }
+    }
+
+    /// The providers, if there are any.
+    pub fn providers(&self) -> Option<&Providers> {
+        self.providers.as_deref()
+    }
+
+    /// Gets a page by our own stack, by providers behind it, or by providers ahead of it. Spec: Router object, `mode`.
     ///
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
@@ -149,19 +202,39 @@ impl Routing {
         plan: &PagePlan,
         url: &Url,
         client: Client<'_>,
-    ) -> Result<Served, PageFailure> {
-        let begun = Instant::now();
+    ) -> Result<Served, NotServed> {
+        let deadline = Instant::now() + plan.fetch.timeout;
+        let own = |deadline| self.serve_ourselves(plan, url, client, deadline);
+        match plan.router.mode {
+            RouterMode::Off => Ok(own(deadline).await.map_err(|failing| failing.failure)?),
+            RouterMode::First => self.providers_first(plan, url, client, deadline).await,
+            RouterMode::Fallback => self.providers_behind(plan, url, client, deadline).await,
+        }
+    }
+
+    /// Gets a page by the first route of our own stack that serves it. A page that plain HTTP served and that a browser should
+    /// have made is returned when the browser fails.
+    async fn serve_ourselves(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        client: Client<'_>,
+        deadline: Instant,
+    ) -> Result<Served, Failing> {
         let way = self.way(plan, url);
         let mut reason = way.reason;
         let mut spare: Option<Served> = None;
-        let mut last = PageFailure::new(status::UNKNOWN, "no route may serve this page");
+        let mut last = Failing::of(PageFailure::new(
+            status::UNKNOWN,
+            "no route may serve this page",
+        ));
         for &route in way.routes {
-            let end = begun + plan.fetch.timeout;
             let served = match route {
                 Route::Http => self.by_http(plan, url, client.jar).await,
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
-                    self.by_browser(plan, url, client, end + waited).await
+                    let rendered = self.by_browser(plan, url, client, deadline + waited).await;
+                    rendered.map_err(Failing::of)
                 }
             };
             match served {
@@ -175,15 +248,15 @@ impl Routing {
                     return Ok(served);
                 }
                 // A host that plain HTTP cannot reach is no better reached by a browser.
-                Err(failure) if route == Route::Http => return Err(failure),
-                Err(failure) => last = failure,
+                Err(failing) if route == Route::Http => return Err(failing),
+                Err(failing) => last = failing,
             }
         }
         let Some(mut served) = spare else {
             return Err(last);
         };
         let why = match self.browser() {
-            Some(_) => format!("the browser failed: {}", last.message),
+            Some(_) => format!("the browser failed: {}", last.failure.message),
             None => NO_BROWSER.to_owned(),
         };
         let reason = reason.map_or_else(|| why.clone(), |need| format!("{need}; {why}"));
@@ -194,6 +267,33 @@ impl Routing {
     /// The most that a gigabyte of this page can cost on top of the ordinary price, whichever route serves it.
     pub fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
         self.fetcher.pool_price(&plan.fetch)
+    }
+
+    /// The most that a provider can charge for this page, if one may serve it.
+    pub fn vendor_max(
+        &self,
+        plan: &PagePlan,
+        registry: &Registry,
+        may_pool: bool,
+    ) -> Option<VendorUse> {
+        let providers = self.providers.as_deref()?;
+        let url = plan.url.as_ref().ok()?;
+        if plan.router.mode == RouterMode::Off {
+            return None;
+        }
+        let most = |javascript| {
+            let affords = |_| true;
+            let wish = Wish {
+                plan,
+                url,
+                javascript,
+                may_pool,
+                affords: &affords,
+            };
+            providers.dearest(registry, &wish)
+        };
+        let both = [most(false), most(true)].into_iter().flatten();
+        both.max_by_key(|used| (used.cost, !used.byok))
     }
 
     fn browser(&self) -> Option<&OwnBrowser> {
@@ -266,9 +366,12 @@ impl Routing {
         plan: &PagePlan,
         url: &Url,
         jar: &CookieJar,
-    ) -> Result<Served, PageFailure> {
+    ) -> Result<Served, Failing> {
         let got = self.kept_or_http(plan, url, jar).await;
-        let got = got.map_err(|error| error.failure())?;
+        let got = got.map_err(|error| Failing {
+            is_anybodys: error.is_failure_of_site(),
+            failure: error.failure(),
+        })?;
         let fetched = got.fetched;
         let is_kept = got.told.is_some();
         let told = got.told.map(|kept| ("cache".to_owned(), kept));
@@ -284,6 +387,8 @@ impl Routing {
             waited: fetched.waited,
             is_kept,
             keeping: got.keeping,
+            vendor: None,
+            error: None,
         })
     }
 
@@ -312,7 +417,19 @@ impl Routing {
             waited: got.waited,
             is_kept: false,
             keeping: None,
+            vendor: None,
+            error: None,
         })
+    }
+}
+
+impl Failing {
+    /// A failure that is known by its status alone: what is refused by a rule has one of its own.
+    fn of(failure: PageFailure) -> Self {
+        Self {
+            is_anybodys: failure.status != status::UNREACHABLE_OR_REFUSED,
+            failure,
+        }
     }
 }
 

@@ -38,7 +38,9 @@
 //! ```
 
 mod cost;
+mod countries;
 mod describe;
+mod objects;
 mod outcome;
 mod reply;
 mod request;
@@ -47,7 +49,9 @@ mod task;
 use serde::de::DeserializeOwned;
 
 pub use cost::{Charged, Cost, Quantity, USD};
+pub use countries::country_name;
 pub use describe::{Abilities, Description};
+pub use objects::{header_object, header_pairs};
 pub use outcome::{Class, Content, Failure, Page, Step};
 pub use reply::Reply;
 pub use request::{Credential, Exchange, MEMO_BYTES_MAX, Request, base64, base64_url};

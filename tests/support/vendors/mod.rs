@@ -8,7 +8,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+pub mod provider_1;
+pub mod provider_10;
+pub mod provider_11;
 pub mod provider_2;
+pub mod provider_3;
+pub mod provider_4;
+pub mod provider_5;
+pub mod provider_6;
+pub mod provider_7;
+pub mod provider_8;
+pub mod provider_9;
 
 /// A request as a vendor gets it.
 #[derive(Clone, Debug)]

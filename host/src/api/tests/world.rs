@@ -270,6 +270,18 @@ impl Service for FakeService {
         json!({"generation": 1, "plugins": []})
     }
 
+    fn is_admin(&self, key: &str) -> bool {
+        key == ADMIN_KEY
+    }
+
+    fn providers(&self) -> Value {
+        json!({"providers": []})
+    }
+
+    fn router_default(&self) -> RouterMode {
+        RouterMode::Off
+    }
+
     fn health(&self) -> BoxFuture<'_, Health> {
         let health = Health {
             is_healthy: true,

@@ -13,8 +13,8 @@ use crate::model::Nanodollars;
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
     CachePlan, Catalog, Chunking, ConfiguredPool, Engine, FetchPlan, Format, FormatChoice,
-    OutputPlan, PAGES_MAX, Pace, PagePlan, PlanError, ScrapePlan, address, chunking, credentials,
-    fetching, output, router,
+    OutputPlan, PAGES_MAX, Pace, PagePlan, PlanError, RouterMode, ScrapePlan, address, chunking,
+    credentials, fetching, output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -24,6 +24,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) catalog: &'a dyn Catalog,
     /// The configured proxy pools.
     pub(crate) pools: &'a [ConfiguredPool],
+    /// What a request without a `router` object means.
+    pub(crate) router: RouterMode,
 }
 
 /// What the request is for.
@@ -139,7 +141,7 @@ pub(super) fn page_plans(
     };
     ignored::collect(&sent.present, sent.unknown, without, ignored);
     let wish = request.router.take().map(RouterForm::into_wish);
-    let router = router::plan(wish.as_ref())?;
+    let router = Arc::new(router::plan(wish, ground.router, ground.catalog)?);
     let ceiling = ceiling(request.max_credits_per_page);
     // Decisions: Request parameters, `respect_robots`.
     let obeys_robots = matches!(purpose, Purpose::Seeds { .. });
@@ -154,7 +156,7 @@ pub(super) fn page_plans(
         fetch: Arc::clone(&fetch),
         output: Arc::clone(&output),
         ceiling,
-        router: router.clone(),
+        router: Arc::clone(&router),
         render: Arc::clone(&render),
     };
     Ok(addresses.into_iter().map(page).collect())

@@ -1,11 +1,14 @@
 //! Values of the wire that have more than one form.
 
+use std::collections::BTreeMap;
+
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::plan::router::RouterWish;
+use crate::secret::Secret;
 
 /// Most items of any list in a request, so that a small body cannot become a large list of large items.
 pub(crate) const ITEMS_MAX: usize = 10_000;
@@ -209,7 +212,7 @@ impl<'de> Deserialize<'de> for AnyObject {
     }
 }
 
-/// `router`: provider routing. Its secrets are looked at while reading and not kept.
+/// `router`: provider routing. Its secrets become [`Secret`]s while they are read.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RouterForm {
     /// `fallback`, `first` or `off`.
@@ -218,41 +221,38 @@ pub(crate) struct RouterForm {
     provider: Option<String>,
     /// The key of that provider.
     #[schema(value_type = Option<String>)]
-    token: Option<NonBlank>,
+    token: Option<SecretText>,
     /// Keys by credential name.
-    #[expect(
-        dead_code,
-        reason = "checked for its type; used once providers are there"
-    )]
     #[schema(value_type = Option<Object>)]
-    credentials: Option<AnyObject>,
+    credentials: Option<BTreeMap<String, Option<SecretText>>>,
     /// `any` or `own`.
-    #[expect(
-        dead_code,
-        reason = "checked for its type; used once providers are there"
-    )]
     funding: Option<String>,
 }
 
 impl RouterForm {
-    /// The wish without its secrets.
+    /// The wish; blank secrets count as absent.
     pub(crate) fn into_wish(self) -> RouterWish {
+        let sent = self.credentials.unwrap_or_default().into_iter();
+        let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
         RouterWish {
             mode: self.mode,
             provider: self.provider,
-            has_token: self.token.is_some_and(|token| token.0),
+            funding: self.funding,
+            token: self.token.and_then(|token| token.0),
+            credentials: credentials.collect(),
         }
     }
 }
 
-/// Whether a string holds more than blanks; the string itself is dropped at once.
+/// A secret without the blanks around it; `None` when nothing is left.
 #[derive(Debug)]
-struct NonBlank(bool);
+struct SecretText(Option<Secret>);
 
-impl<'de> Deserialize<'de> for NonBlank {
+impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = zeroize::Zeroizing::new(String::deserialize(deserializer)?);
-        Ok(Self(!text.trim().is_empty()))
+        let text = text.trim();
+        Ok(Self((!text.is_empty()).then(|| Secret::new(text))))
     }
 }
 

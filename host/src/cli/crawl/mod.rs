@@ -177,7 +177,8 @@ async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let registry = app.begin_run(&account, ACCOUNT).registry();
     let request = request(args).to_string();
-    let plan = api::crawl_plan(&request, "crawl", &*registry, app.pools());
+    let (pools, router) = (app.pools(), app.router_default());
+    let plan = api::crawl_plan(&request, "crawl", &*registry, pools, router);
     let begin = Begin {
         account: account.id.clone(),
         plan: plan.map_err(anyhow::Error::msg)?,

@@ -1,13 +1,17 @@
 //! Version 1 of the contracts: bindings and conversions only, between the host's words and the guest's.
 
-use super::chunker::Chunk;
-use super::extractor::Extract;
-use super::filter::Keep;
-use super::format::{Render, Rendered};
-use super::guest::Guest;
-use super::info::{Described, Needs};
-use super::plugin::Measured;
+mod provider;
+
 use super::{Fault, PageView};
+use crate::plugins::chunker::Chunk;
+use crate::plugins::extractor::Extract;
+use crate::plugins::filter::Keep;
+use crate::plugins::format::{Render, Rendered};
+use crate::plugins::guest::Guest;
+use crate::plugins::info::{Described, Needs};
+use crate::plugins::plugin::Measured;
+
+pub(in crate::plugins) use provider::open_provider;
 
 use bindings::exports::trawl::{chunker, extractor, filter, format};
 use bindings::trawl::document::tree::{Document, Source};
@@ -24,6 +28,7 @@ mod bindings {
             "../wit/filter/1",
             "../wit/extractor/1",
             "../wit/chunker/1",
+            "../wit/provider/1",
         ],
         // One world of all kinds, so that they share their types; a component exports one of the interfaces.
         inline: "
@@ -33,6 +38,7 @@ mod bindings {
                 export trawl:filter/filter@1.0.0;
                 export trawl:extractor/extractor@1.0.0;
                 export trawl:chunker/chunker@1.0.0;
+                export trawl:provider/provider@1.0.0;
             }
         ",
         world: "trawl:host/kinds",
@@ -54,7 +60,9 @@ macro_rules! kind {
         ///
         /// # Errors
         /// What went wrong in `describe`, or the export that is missing.
-        pub(super) fn $open(guest: Guest) -> Result<(Described, Box<dyn $backend>), Fault> {
+        pub(in crate::plugins) fn $open(
+            guest: Guest,
+        ) -> Result<(Described, Box<dyn $backend>), Fault> {
             let indices =
                 $interface::$module::GuestIndices::new(guest.linked()).map_err(|error| {
                     Fault::Trap {

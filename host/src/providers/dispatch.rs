@@ -1,0 +1,349 @@
+//! From an adapter's request to one that can be sent: its destination checked, credentials filled in. Nothing else of the server
+//! ever puts a provider's key anywhere.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::{HeaderMap, HeaderValue, Method};
+use trawl_sdk::provider::{Credential, Request};
+use url::Url;
+
+use super::scrub::Scrubber;
+use crate::fetch::ACCEPTED_ENCODING;
+use crate::model::header;
+use crate::plugins::Grant;
+use crate::secret::Secret;
+
+/// Largest body of a request: what vendors take, and enough for a page's form.
+const BODY_BYTES_MAX: usize = 8 << 20;
+/// Methods that vendors pass on to a target.
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::HEAD,
+    Method::OPTIONS,
+];
+
+/// Credentials by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(BTreeMap<String, Secret>);
+
+impl Keys {
+    /// The values.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(Secret::expose)
+    }
+
+    /// Names and values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.0.iter();
+        pairs.map(|(name, secret)| (name.as_str(), secret.expose()))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(Secret::expose)
+    }
+}
+
+impl FromIterator<(String, Secret)> for Keys {
+    fn from_iter<T: IntoIterator<Item = (String, Secret)>>(pairs: T) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+/// The request as it is sent, credentials filled in.
+///
+/// # Errors
+/// A sentence: what the adapter asks for and may not have.
+pub fn prepare(asked: &Request, grant: &Grant, keys: &Keys) -> Result<reqwest::Request, String> {
+    let method = Method::from_bytes(asked.method.as_bytes())
+        .ok()
+        .filter(|method| METHODS.contains(method))
+        .ok_or_else(|| format!("it asks for the method `{}`", shown(&asked.method)))?;
+    let mut url =
+        Url::parse(&asked.url).map_err(|_| "it asks for an address that is none".to_owned())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            "it puts a user name into the address, credentials are marked under `credentials`"
+                .to_owned(),
+        );
+    }
+    if !grant.allows(&url) {
+        let origin = url.origin().ascii_serialization();
+        return Err(format!(
+            "it asks for `{}`, which its `hosts` do not grant",
+            shown(&origin)
+        ));
+    }
+    if asked.body.len() > BODY_BYTES_MAX {
+        return Err(format!(
+            "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
+            asked.body.len()
+        ));
+    }
+    refuse_strays(asked, grant, keys)?;
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+    for (name, value) in &asked.headers {
+        let (name, value) = header::check(name, value)?;
+        headers.append(name, value);
+    }
+    for credential in &asked.credentials {
+        fill_in(credential, grant, keys, &mut url, &mut headers)?;
+    }
+    let mut request = reqwest::Request::new(method, url);
+    *request.headers_mut() = headers;
+    if !asked.body.is_empty() {
+        *request.body_mut() = Some(asked.body.clone().into());
+    }
+    Ok(request)
+}
+
+/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there.
+fn refuse_strays(asked: &Request, grant: &Grant, keys: &Keys) -> Result<(), String> {
+    let scrubber = Scrubber::new(keys);
+    let is_stray = |bytes: &[u8]| {
+        let named = |name: &String| {
+            let braced = format!("{{{name}}}");
+            let encoded = format!("%7B{name}%7D");
+            [braced, encoded]
+                .iter()
+                .any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
+        };
+        scrubber.finds(bytes) || grant.credentials.iter().any(named)
+    };
+    let refused = |place: &str| {
+        Err(format!(
+            "it puts a credential into the {place}, credentials are only marked under `credentials`"
+        ))
+    };
+    if is_stray(asked.url.as_bytes()) {
+        return refused("address");
+    }
+    if is_stray(&asked.body) {
+        return refused("body");
+    }
+    let in_headers =
+        |(name, value): &(String, String)| is_stray(name.as_bytes()) || is_stray(value.as_bytes());
+    match asked.headers.iter().any(in_headers) {
+        true => refused("headers"),
+        false => Ok(()),
+    }
+}
+
+fn fill_in(
+    credential: &Credential,
+    grant: &Grant,
+    keys: &Keys,
+    url: &mut Url,
+    headers: &mut HeaderMap,
+) -> Result<(), String> {
+    let value = |name: &String| {
+        if !grant.credentials.contains(name) {
+            return Err(format!(
+                "it asks for the credential `{}`, which its `credentials` do not grant",
+                shown(name)
+            ));
+        }
+        let value = keys.get(name);
+        value.ok_or_else(|| format!("there is no value for the credential `{name}`"))
+    };
+    match credential {
+        Credential::Query(parameter, name) => {
+            url.query_pairs_mut().append_pair(parameter, value(name)?);
+        }
+        Credential::Header(header, name) => {
+            let (header, value) = header::check(header, value(name)?)
+                .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+            headers.insert(header, sensitive(value));
+        }
+        Credential::Bearer(name) => {
+            authorize(headers, &format!("Bearer {}", value(name)?), name)?;
+        }
+        Credential::Basic(user, password) => {
+            let part = |name: &Option<String>| name.as_ref().map_or(Ok(""), value);
+            let pair = format!("{}:{}", part(user)?, part(password)?);
+            let shown = user.as_ref().or(password.as_ref());
+            let name = shown.map_or("", String::as_str);
+            authorize(headers, &format!("Basic {}", STANDARD.encode(pair)), name)?;
+        }
+    }
+    Ok(())
+}
+
+fn authorize(headers: &mut HeaderMap, text: &str, name: &str) -> Result<(), String> {
+    let value = HeaderValue::from_str(text)
+        .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+    match headers.insert(AUTHORIZATION, sensitive(value)) {
+        Some(_) => Err("it sets `authorization` twice".to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn sensitive(mut value: HeaderValue) -> HeaderValue {
+    value.set_sensitive(true);
+    value
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::plugins::PriceTable;
+
+    fn grant() -> Grant {
+        Grant {
+            hosts: vec!["api.acme.example".to_owned()],
+            credentials: vec!["ACME_KEY".to_owned(), "ACME_USER".to_owned()],
+            base: "https://api.acme.example".to_owned(),
+            pooled: false,
+            time_max: std::time::Duration::from_secs(1),
+            settings: Value::Null,
+            prices: PriceTable::default(),
+        }
+    }
+
+    fn keys() -> Keys {
+        let pair = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
+        Keys::from_iter([
+            pair("ACME_KEY", "canary/key+1=2"),
+            pair("ACME_USER", "canary-user"),
+            pair("OTHER_KEY", "canary-other"),
+        ])
+    }
+
+    fn prepared(request: Request) -> Result<reqwest::Request, String> {
+        prepare(&request, &grant(), &keys())
+    }
+
+    const AT: &str = "https://api.acme.example/v1?url=https%3A%2F%2Fa.example";
+
+    #[test]
+    fn credentials_go_where_they_are_marked() {
+        let header = |request: Request, name: &str| {
+            let request = prepared(request).expect("allowed");
+            let value = request.headers()[name].clone();
+            assert!(value.is_sensitive() && !format!("{request:?}").contains("canary"));
+            value.to_str().expect("text").to_owned()
+        };
+        let request = prepared(Request::get(AT).secret_query("key", "ACME_KEY")).expect("allowed");
+        assert_eq!(
+            request.url().as_str(),
+            format!("{AT}&key=canary%2Fkey%2B1%3D2")
+        );
+        assert_eq!(
+            header(Request::get(AT).bearer("ACME_KEY"), "authorization"),
+            "Bearer canary/key+1=2"
+        );
+        assert_eq!(
+            header(Request::get(AT).secret_header("X-Key", "ACME_KEY"), "x-key"),
+            "canary/key+1=2"
+        );
+        let basic = Request::post(AT).basic(Some("ACME_USER"), Some("ACME_KEY"));
+        let expected = STANDARD.encode("canary-user:canary/key+1=2");
+        assert_eq!(header(basic, "authorization"), format!("Basic {expected}"));
+        let alone = Request::post(AT).basic(Some("ACME_KEY"), None);
+        let expected = STANDARD.encode("canary/key+1=2:");
+        assert_eq!(header(alone, "authorization"), format!("Basic {expected}"));
+    }
+
+    #[test]
+    fn what_an_adapter_may_not_is_refused_with_the_reason() {
+        let check = |request: Request, expected: &str| {
+            let reason = prepared(request).expect_err(expected);
+            assert!(reason.contains(expected), "{reason}");
+            assert!(!reason.contains("canary"), "{reason}");
+        };
+        check(
+            Request::get("https://evil.example/"),
+            "asks for `https://evil.example`",
+        );
+        check(
+            Request::get("http://api.acme.example/"),
+            "`hosts` do not grant",
+        );
+        check(
+            Request::get("https://api.acme.example:1/"),
+            "`hosts` do not grant",
+        );
+        check(Request::get("file:///etc/passwd"), "`hosts` do not grant");
+        check(Request::get("nonsense"), "an address that is none");
+        check(
+            Request::get("https://a:b@api.acme.example/"),
+            "a user name into the address",
+        );
+        check(
+            Request::get(AT).bearer("OTHER_KEY"),
+            "the credential `OTHER_KEY`",
+        );
+        check(Request::get(AT).bearer("HOME"), "the credential `HOME`");
+        check(
+            Request::get("https://api.acme.example/{ACME_KEY}/x"),
+            "into the address",
+        );
+        check(
+            Request::get(AT).query("k", "{ACME_KEY}"),
+            "into the address",
+        );
+        check(
+            Request::get("https://api.acme.example/canary-user"),
+            "into the address",
+        );
+        check(
+            Request::get(AT).query("k", "canary/key+1=2"),
+            "into the address",
+        );
+        check(
+            Request::post(AT).body("{\"k\":\"{ACME_KEY}\"}"),
+            "into the body",
+        );
+        check(
+            Request::post(AT).body(STANDARD.encode("canary-user")),
+            "into the body",
+        );
+        check(
+            Request::get(AT).header("x-leak", "canary-user"),
+            "into the headers",
+        );
+        check(
+            Request::get(AT).header("host", "evil.example"),
+            "header `host`",
+        );
+        check(
+            Request::get(AT).header("x-a", "1\r\nx-b: 2"),
+            "a line break",
+        );
+        check(
+            Request::get(AT)
+                .header("authorization", "x")
+                .bearer("ACME_KEY"),
+            "twice",
+        );
+        check(Request::new("CONNECT", AT), "the method `CONNECT`");
+        check(
+            Request::post(AT).body(vec![0; BODY_BYTES_MAX + 1]),
+            "the limit is",
+        );
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_sent_is_named_not_shown() {
+        let keys = Keys::from_iter([("ACME_KEY".to_owned(), Secret::new("canary\nkey"))]);
+        let reason = prepare(&Request::get(AT).bearer("ACME_KEY"), &grant(), &keys);
+        let reason = reason.expect_err("a line break");
+        assert!(
+            reason.contains("`ACME_KEY`") && !reason.contains("canary"),
+            "{reason}"
+        );
+    }
+}

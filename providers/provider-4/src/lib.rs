@@ -1,0 +1,338 @@
+//! `provider_4`: Scrapfly, Web Scraping API. The reply is JSON with the page inside it; of a large page it has only the address,
+//! which is a second exchange.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trawl_sdk::provider::{
+    Abilities, Class, Cost, Description, Failure, MEMO_BYTES_MAX, Page, Provider, Reply, Request,
+    Step, Task, base64_url,
+};
+
+/// The adapter.
+pub struct Scrapfly;
+
+const KEY: &str = "PROVIDER4_KEY";
+const CREDIT: &str = "credit";
+/// Least and most milliseconds of the vendor's `timeout`.
+const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
+/// What the vendor is left to hand over after its `timeout`.
+const GRACE_MS: u32 = 5_000;
+/// The code of a target that answered with an error: its page is there all the same.
+const UPSTREAM: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
+
+trawl_sdk::export!(provider: Scrapfly);
+
+impl Provider for Scrapfly {
+    type Settings = ();
+
+    fn describe() -> Description {
+        let always = Abilities::SERVES
+            | Abilities::HEADERS
+            | Abilities::COOKIES
+            | Abilities::COUNTRY
+            | Abilities::RESIDENTIAL
+            | Abilities::BODY
+            | Abilities::BINARY
+            | Abilities::TARGET_HEADERS
+            | Abilities::TARGET_COOKIES
+            | Abilities::FINAL_URL;
+        let in_browser = Abilities::FIXED_WAIT | Abilities::WAIT_SELECTOR | Abilities::SCRIPT;
+        Description::new(
+            "provider_4",
+            env!("CARGO_PKG_VERSION"),
+            "Scrapfly (Web Scraping API)",
+            "https://api.scrapfly.io",
+        )
+        .credentials(&[KEY])
+        .hosts(&["api.scrapfly.io"])
+        .plain(always)
+        .rendered(always | in_browser)
+        .units(&[CREDIT])
+        .seconds(160)
+    }
+
+    fn start(task: &Task, (): ()) -> Result<Step, Failure> {
+        let timeout = task.time_ms.saturating_sub(GRACE_MS);
+        let pool = match task.is_residential() {
+            true => "public_residential_pool",
+            false => "public_datacenter_pool",
+        };
+        let mut request = Request::new(&task.method, task.at("/scrape"))
+            .secret_query("key", KEY)
+            .query("url", &task.url)
+            .query("render_js", if task.javascript { "true" } else { "false" })
+            .query_if(task.javascript, "rendering_stage", "complete")
+            .query("cache", "false")
+            .query("retry", "false")
+            .query(
+                "timeout",
+                &timeout.clamp(TIMEOUT_MS.0, TIMEOUT_MS.1).to_string(),
+            )
+            .query("proxy_pool", pool)
+            .query_some("country", task.country_lower())
+            .query_some("rendering_wait", task.wait_ms.map(|ms| ms.to_string()))
+            .query_some(
+                "wait_for_selector",
+                task.wait_for.as_ref().map(|wait| &wait.selector),
+            )
+            .query_some("js", task.script.as_ref().map(base64_url))
+            .query_some("headers[cookie]", task.cookie_line())
+            .body(task.body.clone());
+        for (name, value) in &task.headers {
+            if !name.eq_ignore_ascii_case("cookie") {
+                request = request.query(&format!("headers[{name}]"), value);
+            }
+        }
+        Ok(request.send())
+    }
+
+    fn resume(task: &Task, (): (), memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+        if !memo.is_empty() {
+            return large_page(task, memo, reply);
+        }
+        let said: Answer = reply.json().unwrap_or_default();
+        let code = said.code(reply);
+        let Some(result) = &said.result else {
+            return Err(own_failure(&said, reply));
+        };
+        if result.success != Some(true) && code.as_deref() != Some(UPSTREAM) {
+            return Err(own_failure(&said, reply));
+        }
+        let (Some(status), Some(format)) = (result.status_code, &result.format) else {
+            return Err(Failure::new(Class::Drift, "its reply has no page"));
+        };
+        let facts = Facts {
+            status,
+            url: result.url.clone(),
+            headers: result.headers(),
+            cookies: result.cookies(),
+            credits: said.credits(reply),
+            id: said.uuid.clone(),
+        };
+        let content = result.content.as_deref().unwrap_or_default();
+        match format.as_str() {
+            "text" => Ok(facts.complete(Page::of_text(task, content))),
+            "binary" => Ok(facts.complete(Page::of_base64(task, content)?)),
+            "clob" | "blob" => facts.ask_for(content),
+            other => {
+                let message = format!("its reply is of the unknown format {other}");
+                Err(Failure::new(Class::Drift, message).cost(facts.cost()))
+            }
+        }
+    }
+}
+
+/// What is known of a page before its body is there.
+#[derive(Deserialize, Serialize)]
+struct Facts {
+    status: u16,
+    url: Option<String>,
+    headers: Vec<(String, String)>,
+    cookies: Vec<(String, String)>,
+    credits: Option<String>,
+    id: Option<String>,
+}
+
+impl Facts {
+    fn cost(&self) -> Cost {
+        let credits = self.credits.as_deref();
+        let cost = credits.and_then(|credits| Cost::reported(CREDIT, credits));
+        cost.unwrap_or_else(Cost::unknown)
+    }
+
+    fn complete(self, page: Page) -> Step {
+        let cost = self.cost();
+        page.status(self.status)
+            .url(self.url.as_deref())
+            .cookies(self.cookies)
+            .headers(self.headers)
+            .request_id(self.id.as_deref())
+            .cost(cost)
+            .done()
+    }
+
+    /// The step that fetches the body from its address.
+    fn ask_for(&self, address: &str) -> Result<Step, Failure> {
+        let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
+        if !address.starts_with("https://") && !address.starts_with("http://") {
+            return failed(Class::Drift, "the address of its page is none");
+        }
+        match serde_json::to_vec(self) {
+            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => Ok(Request::get(address)
+                .secret_query("key", KEY)
+                .send_with(memo)),
+            _ => failed(Class::ProviderError, "its page has too many headers"),
+        }
+    }
+}
+
+/// The page whose body was fetched from its address.
+fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+    let facts: Facts = serde_json::from_slice(memo)
+        .map_err(|error| Failure::new(Class::ProviderError, format!("its memo: {error}")))?;
+    let class = match reply.status {
+        200..=299 => return Ok(facts.complete(Page::of_reply(task))),
+        401 | 403 => Class::BadKey,
+        429 => Class::RateLimited,
+        504 => Class::ProviderTimeout,
+        _ => Class::ProviderError,
+    };
+    Err(Failure::of_reply(class, reply)
+        .target_status(facts.status)
+        .request_id(facts.id.as_deref())
+        .cost(facts.cost()))
+}
+
+/// The reply, as far as it is needed: that with a page, and both forms of an error.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Answer {
+    uuid: Option<String>,
+    error_id: Option<String>,
+    code: Value,
+    message: Value,
+    context: Value,
+    result: Option<Scraped>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Scraped {
+    status_code: Option<u16>,
+    url: Option<String>,
+    format: Option<String>,
+    content: Option<String>,
+    response_headers: Option<BTreeMap<String, Value>>,
+    cookies: Option<Vec<BTreeMap<String, Value>>>,
+    success: Option<bool>,
+    error: Option<Problem>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Problem {
+    code: Option<String>,
+    message: Option<String>,
+    retryable: Option<bool>,
+}
+
+impl Answer {
+    fn problem(&self) -> Option<&Problem> {
+        self.result.as_ref()?.error.as_ref()
+    }
+
+    fn code(&self, reply: &Reply<'_>) -> Option<String> {
+        let of_result = self.problem().and_then(|problem| problem.code.as_deref());
+        let code = of_result.or(self.code.as_str());
+        code.or(reply.header("x-scrapfly-reject-code"))
+            .map(str::to_owned)
+    }
+
+    /// Credits that the reply says are charged.
+    fn credits(&self, reply: &Reply<'_>) -> Option<String> {
+        match &self.context["cost"]["total"] {
+            Value::Number(total) => Some(total.to_string()),
+            _ => reply.header("x-scrapfly-api-cost").map(str::to_owned),
+        }
+    }
+}
+
+impl Scraped {
+    /// Headers in order of their names; one that was repeated has a list.
+    fn headers(&self) -> Vec<(String, String)> {
+        let mut pairs = Vec::new();
+        for (name, value) in self.response_headers.iter().flatten() {
+            match value {
+                Value::Array(values) => {
+                    pairs.extend(values.iter().map(|value| (name.clone(), text(value))));
+                }
+                value => pairs.push((name.clone(), text(value))),
+            }
+        }
+        pairs
+    }
+
+    fn cookies(&self) -> Vec<(String, String)> {
+        let cookies = self.cookies.iter().flatten();
+        cookies
+            .filter_map(|cookie| Some((text(cookie.get("name")?), text(cookie.get("value")?))))
+            .collect()
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What it means when there is no page.
+fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
+    let problem = said.problem();
+    let code = said.code(reply);
+    let words = problem.and_then(|problem| problem.message.as_deref());
+    let words = words.or(said.message.as_str());
+    let class = class(
+        reply.status,
+        code.as_deref().unwrap_or_default(),
+        words.unwrap_or_default(),
+    );
+    let failure = match words {
+        Some(words) => Failure::quoting(class, reply, words),
+        None => Failure::of_reply(class, reply),
+    };
+    let retryable = problem.and_then(|problem| problem.retryable).or_else(|| {
+        let told = reply.header("x-scrapfly-reject-retryable")?;
+        told.to_lowercase().parse().ok()
+    });
+    let status = said.result.as_ref().and_then(|result| result.status_code);
+    let credits = said.credits(reply);
+    let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
+    Failure {
+        code,
+        // 0 stands for none.
+        target_status: status.filter(|status| *status > 0),
+        ..failure
+    }
+    .retryable(retryable)
+    .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
+    .cost(cost.unwrap_or_else(Cost::free))
+}
+
+fn class(status: u16, code: &str, words: &str) -> Class {
+    match code {
+        // A name without an address is refused like a wrong parameter.
+        _ if status == 400 && words.contains("Invalid hostname") => Class::TargetUnreachable,
+        "ERR::SCRAPE::CONFIG_ERROR" => Class::BadRequest,
+        "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,
+        "ERR::SCRAPE::OPERATION_TIMEOUT" => Class::ProviderTimeout,
+        "ERR::SCRAPE::QUOTA_LIMIT_REACHED" | "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => {
+            Class::NoCredit
+        }
+        UPSTREAM => Class::TargetFailed,
+        _ if code.starts_with("ERR::SCRAPE::DNS") => Class::TargetUnreachable,
+        _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
+        _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,
+        _ if code.starts_with("ERR::PROXY::") => Class::ProviderError,
+        _ => class_of_status(status),
+    }
+}
+
+fn class_of_status(status: u16) -> Class {
+    match status {
+        400 => Class::BadRequest,
+        401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
+        422 => Class::TargetFailed,
+        429 => Class::RateLimited,
+        504 => Class::ProviderTimeout,
+        200..=299 => Class::Drift,
+        _ => Class::ProviderError,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,463 @@
+//! `provider_6`: ZenRows, Universal Scraper API. The reply is the page itself under the target's own status, with facts in `Zr-*`
+//! and `X-Request-*` headers; only a picture needs the vendor's JSON form.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl_sdk::provider::{
+    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Screenshot, Step,
+    Task,
+};
+
+/// The adapter.
+pub struct ZenRows;
+
+const KEY: &str = "PROVIDER6_API_KEY";
+const CREDIT: &str = "credit";
+const PREFIX: &str = "zr-";
+/// The vendor's own headers among those with its prefix.
+const OWN_HEADERS: [&str; 2] = ["cookies", "final-url"];
+/// Other headers that only the vendor sends.
+const OWN_MARKS: [&str; 4] = [
+    "x-request-credits",
+    "x-request-cost",
+    "x-request-id",
+    "concurrency-limit",
+];
+/// The code of a page that the target does not have.
+const NOT_FOUND: &str = "RESP002";
+/// Most milliseconds of `wait`.
+const WAIT_MS_MAX: u32 = 30_000;
+
+trawl_sdk::export!(provider: ZenRows);
+
+impl Provider for ZenRows {
+    type Settings = ();
+
+    fn describe() -> Description {
+        let always = Abilities::SERVES
+            | Abilities::HEADERS
+            | Abilities::COOKIES
+            | Abilities::COUNTRY_RESIDENTIAL
+            | Abilities::RESIDENTIAL
+            | Abilities::BODY
+            | Abilities::BINARY
+            | Abilities::TARGET_HEADERS
+            | Abilities::TARGET_COOKIES
+            | Abilities::FINAL_URL;
+        let in_browser = Abilities::FIXED_WAIT
+            | Abilities::WAIT_SELECTOR
+            | Abilities::SCRIPT
+            | Abilities::SCREENSHOT;
+        Description::new(
+            "provider_6",
+            env!("CARGO_PKG_VERSION"),
+            "ZenRows (Universal Scraper API)",
+            "https://api.zenrows.com",
+        )
+        .credentials(&[KEY])
+        .hosts(&["api.zenrows.com"])
+        .plain(always)
+        .rendered(always | in_browser)
+        .units(&[CREDIT, "plain", "js", "residential", "js_residential"])
+        .seconds(180)
+    }
+
+    fn start(task: &Task, (): ()) -> Result<Step, Failure> {
+        let mut names = task.headers.iter().map(|(name, _)| name);
+        if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
+            // On this call it is the host's.
+            let message = "it cannot pass the header authorization on";
+            return Err(Failure::new(Class::Unsupported, message));
+        }
+        let cookies = task.cookie_line();
+        let custom_headers = !task.headers.is_empty() || cookies.is_some();
+        let request = Request::new(&task.method, task.at("/v1/"))
+            .secret_query("apikey", KEY)
+            .query("url", &task.url)
+            .query("js_render", if task.javascript { "true" } else { "false" })
+            .query("original_status", "true")
+            .query_if(task.is_residential(), "premium_proxy", "true")
+            .query_some("proxy_country", task.country_lower())
+            .query_if(custom_headers, "custom_headers", "true")
+            .prefixed_headers("", &task.headers)
+            .body(task.body.clone());
+        let request = match cookies {
+            Some(line) => request.header("Cookie", &line),
+            None => request,
+        };
+        let wait = task.wait_ms.map(|ms| ms.min(WAIT_MS_MAX).to_string());
+        let script = task
+            .script
+            .as_ref()
+            .map(|script| json!([{"evaluate": script}]).to_string());
+        let request = request
+            .query_some("wait", wait)
+            .query_some(
+                "wait_for",
+                task.wait_for.as_ref().map(|wait| &wait.selector),
+            )
+            .query_some("js_instructions", script)
+            .query_if(task.screenshot.is_some(), "json_response", "true")
+            .query_if(task.screenshot.is_some(), "screenshot_format", "png")
+            .query_if(
+                task.screenshot == Some(Screenshot::Window),
+                "screenshot",
+                "true",
+            )
+            .query_if(
+                task.screenshot == Some(Screenshot::FullPage),
+                "screenshot_fullpage",
+                "true",
+            );
+        Ok(request.send())
+    }
+
+    fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+        let page = match problem(reply) {
+            // Its body is the vendor's, the target's is not delivered.
+            Some(problem) if problem.code == NOT_FOUND => Page::of_text(task, "").status(404),
+            Some(problem) => return Err(failure_of(&problem, reply)),
+            None if !is_marked(reply) => return Err(foreign_failure(reply)),
+            None => match task.screenshot {
+                Some(_) => from_json(task, reply)?,
+                None => Page::of_reply(task).content_type(reply.header("content-type")),
+            }
+            .status(reply.status),
+        };
+        let page = match reply.header("zr-cookies") {
+            Some(line) => page.cookie_line(line),
+            None => page,
+        };
+        let mut headers = reply.headers_after(PREFIX);
+        headers.retain(|(name, _)| !OWN_HEADERS.contains(&name.as_str()));
+        let cost = credits(reply).unwrap_or_else(|| Cost::listed(task.variant()));
+        Ok(page
+            .url(reply.header("zr-final-url"))
+            .headers(headers)
+            .request_id(reply.header("x-request-id"))
+            .cost(cost)
+            .done())
+    }
+}
+
+/// What the reply says is charged.
+fn credits(reply: &Reply<'_>) -> Option<Cost> {
+    Cost::reported(CREDIT, reply.header("x-request-credits")?)
+}
+
+/// Whether the vendor has had its hand in this reply.
+fn is_marked(reply: &Reply<'_>) -> bool {
+    let mut names = reply.headers.iter().map(|(name, _)| name.as_str());
+    names.any(|name| name.starts_with(PREFIX) || OWN_MARKS.contains(&name))
+}
+
+/// The reply with `json_response=true`, as far as it is needed.
+#[derive(Deserialize)]
+struct Enveloped {
+    html: String,
+    #[serde(default)]
+    screenshot: Value,
+}
+
+fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
+    let said: Enveloped = reply.json()?;
+    let page = Page::of_text(task, said.html);
+    // The picture itself, or an object around it.
+    let picture = said.screenshot.as_str();
+    match picture.or(said.screenshot["data"].as_str()) {
+        Some(picture) => page.screenshot_base64(picture),
+        None => Ok(page),
+    }
+}
+
+/// What the vendor says when it has failed.
+#[derive(Deserialize)]
+struct Problem {
+    code: String,
+    title: Option<String>,
+    detail: Option<String>,
+}
+
+/// The vendor's failure, if this is one: nothing but its media type and its code tells it from the target's.
+fn problem(reply: &Reply<'_>) -> Option<Problem> {
+    let media = reply.header("content-type")?.to_lowercase();
+    match media.starts_with("application/problem+json") {
+        true => reply.json().ok(),
+        false => None,
+    }
+}
+
+fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
+    let class = match problem.code.as_str() {
+        "AUTH001" | "AUTH002" | "AUTH003" | "AUTH009" | "BLK0001" => Class::BadKey,
+        "AUTH004" | "AUTH005" | "AUTH010" | "AUTH011" | "AUTH012" => Class::NoCredit,
+        "AUTH006" | "AUTH008" => Class::RateLimited,
+        "REQS001" | "REQS002" | "RESP001" | "RESP006" => Class::TargetBlocked,
+        "RESP007" => Class::TargetUnreachable,
+        "RESP003" | "RESP005" => Class::ProviderError,
+        "CTX0002" => Class::ProviderTimeout,
+        "REQS007" => Class::BadRequest,
+        _ => class_of_status(reply.status),
+    };
+    // A domain that it never serves, a page that is too large, data that are not there: none of them changes.
+    let is_lasting = matches!(
+        problem.code.as_str(),
+        "REQS001" | "RESP005" | "no_data_extracted"
+    );
+    let words = problem.detail.as_deref().or(problem.title.as_deref());
+    let failure = match words {
+        Some(words) => Failure::quoting(class, reply, words),
+        None => Failure::of_reply(class, reply),
+    };
+    failure
+        .code(&problem.code)
+        .retryable(is_lasting.then_some(false))
+        .request_id(reply.header("x-request-id"))
+        .cost(credits(reply).unwrap_or_else(Cost::free))
+}
+
+/// What it means when the reply has nothing of the vendor's.
+fn foreign_failure(reply: &Reply<'_>) -> Failure {
+    Failure::of_reply(class_of_status(reply.status), reply)
+}
+
+fn class_of_status(status: u16) -> Class {
+    match status {
+        400 => Class::BadRequest,
+        401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
+        422 | 424 => Class::TargetBlocked,
+        429 => Class::RateLimited,
+        504 => Class::ProviderTimeout,
+        200..=299 => Class::Drift,
+        _ => Class::ProviderError,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
+    use trawl_sdk::testkit::{converse, reply};
+
+    use super::*;
+
+    fn task() -> Task {
+        Task::new(
+            "https://shop.example/a?b=1&c=2#d",
+            "https://api.zenrows.com",
+        )
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    fn refused(status: u16, code: &str) -> Reply<'static> {
+        let body = json!({"code": code, "title": "Title", "detail": "Words", "status": status});
+        let headers = [
+            ("content-type", "application/problem+json; charset=utf-8"),
+            ("retry-after", "2"),
+            ("x-request-id", "r1"),
+        ];
+        reply(status, &headers, body.to_string().into_bytes())
+    }
+
+    #[test]
+    fn without_wishes_the_switches_are_stated() {
+        let talk = converse::<ZenRows>(&task(), &[]);
+        let request = talk.first();
+        assert_eq!(
+            request.url,
+            "https://api.zenrows.com/v1/?url=https%3A%2F%2Fshop.example%2Fa%3Fb%3D1%26c%3D2%23d\
+             &js_render=false&original_status=true"
+        );
+        let key = Credential::Query("apikey".to_owned(), KEY.to_owned());
+        assert_eq!(request.credentials, [key]);
+        assert_eq!((request.method.as_str(), request.headers.len()), ("GET", 0));
+    }
+
+    #[test]
+    fn all_wishes_are_in_the_request() {
+        let task = Task {
+            method: "POST".to_owned(),
+            body: b"x=1".to_vec(),
+            headers: vec![pair("Accept", "a/b")],
+            cookies: vec![pair("n", "v"), pair("m", "w")],
+            javascript: true,
+            wait_ms: Some(60_000),
+            wait_for: Some(WaitFor {
+                selector: "#x".to_owned(),
+                time_ms: 5_000,
+            }),
+            script: Some("go(\"&\")".to_owned()),
+            country: Some("US".to_owned()),
+            pool: Pool::Residential,
+            screenshot: Some(Screenshot::FullPage),
+            ..task()
+        };
+        let talk = converse::<ZenRows>(&task, &[]);
+        let request = talk.first();
+        let check = |name: &str, value: &str| {
+            assert_eq!(request.query_value(name).as_deref(), Some(value), "{name}");
+        };
+        check("url", &task.url);
+        check("js_render", "true");
+        check("original_status", "true");
+        check("premium_proxy", "true");
+        check("proxy_country", "us");
+        check("custom_headers", "true");
+        check("wait", "30000");
+        check("wait_for", "#x");
+        check("js_instructions", r#"[{"evaluate":"go(\"&\")"}]"#);
+        check("json_response", "true");
+        check("screenshot_fullpage", "true");
+        check("screenshot_format", "png");
+        assert_eq!(request.query_value("screenshot"), None);
+        assert_eq!(
+            request.headers,
+            [pair("Accept", "a/b"), pair("Cookie", "n=v; m=w")]
+        );
+        assert_eq!(
+            (request.method.as_str(), request.body.as_slice()),
+            ("POST", b"x=1".as_slice())
+        );
+    }
+
+    #[test]
+    fn a_header_that_is_the_hosts_is_refused() {
+        let headers = vec![pair("Authorization", "Basic x")];
+        let talk = converse::<ZenRows>(&Task { headers, ..task() }, &[]);
+        assert_eq!(talk.class(), Class::Unsupported);
+    }
+
+    #[test]
+    fn the_page_is_the_body_and_facts_are_headers() {
+        let headers = [
+            ("Zr-Final-Url", "https://shop.example/down"),
+            ("Zr-Content-Type", "text/html"),
+            ("Zr-Cookies", "n=v; m=w"),
+            ("X-Request-Credits", "10"),
+            ("X-Request-Id", "r1"),
+        ];
+        let talk = converse::<ZenRows>(&task(), &[reply(503, &headers, b"down".as_slice())]);
+        let page = talk.page();
+        assert_eq!((page.status, &page.content), (Some(503), &Content::Reply));
+        assert_eq!(page.url.as_deref(), Some("https://shop.example/down"));
+        let headers = [pair("content-type", "text/html")];
+        assert_eq!(page.headers.as_deref(), Some(headers.as_slice()));
+        assert_eq!(page.cookies, [pair("n", "v"), pair("m", "w")]);
+        assert_eq!(page.request_id.as_deref(), Some("r1"));
+        assert_eq!(page.cost, Cost::reported(CREDIT, "10").expect("a number"));
+    }
+
+    #[test]
+    fn without_told_credits_the_price_table_counts() {
+        let units = ZenRows::describe().units;
+        let check = |javascript: bool, pool: Pool, unit: &str| {
+            let task = Task {
+                javascript,
+                pool,
+                ..task()
+            };
+            let answered = reply(200, &[("x-request-id", "r1")], b"".as_slice());
+            let talk = converse::<ZenRows>(&task, &[answered]);
+            assert_eq!(talk.page().cost, Cost::listed(unit));
+            assert!(units.iter().any(|known| known == unit));
+        };
+        check(false, Pool::Standard, "plain");
+        check(true, Pool::Standard, "js");
+        check(false, Pool::Residential, "residential");
+        check(true, Pool::Residential, "js_residential");
+    }
+
+    #[test]
+    fn a_problem_of_the_target_is_its_page() {
+        let headers = [
+            ("content-type", "application/problem+json"),
+            ("x-request-credits", "1"),
+        ];
+        let body = br#"{"title":"of the target"}"#.as_slice();
+        let talk = converse::<ZenRows>(&task(), &[reply(409, &headers, body)]);
+        let page = talk.page();
+        assert_eq!((page.status, &page.content), (Some(409), &Content::Reply));
+    }
+
+    #[test]
+    fn a_page_that_the_target_does_not_have_is_a_page() {
+        let talk = converse::<ZenRows>(&task(), &[refused(404, "RESP002")]);
+        let page = talk.page();
+        assert_eq!(page.status, Some(404));
+        assert_eq!(page.content, Content::Text(String::new()));
+    }
+
+    #[test]
+    fn a_picture_comes_in_json() {
+        let task = Task {
+            javascript: true,
+            screenshot: Some(Screenshot::Window),
+            ..task()
+        };
+        let headers = [("x-request-credits", "5")];
+        for screenshot in [json!("AQI="), json!({"type": "image/png", "data": "AQI="})] {
+            let body = json!({"html": "<p>", "screenshot": screenshot});
+            let answered = reply(200, &headers, body.to_string().into_bytes());
+            let talk = converse::<ZenRows>(&task, &[answered]);
+            assert_eq!(talk.page().content, Content::Text("<p>".to_owned()));
+            assert_eq!(talk.page().screenshot.as_deref(), Some([1, 2].as_slice()));
+        }
+        let talk = converse::<ZenRows>(&task, &[reply(200, &headers, b"<p>".as_slice())]);
+        assert_eq!(talk.class(), Class::Drift);
+    }
+
+    #[test]
+    fn failures_have_their_classes() {
+        let check = |status: u16, code: &str, expected: Class, retryable: Option<bool>| {
+            let talk = converse::<ZenRows>(&task(), &[refused(status, code)]);
+            let failure = talk.failure();
+            assert_eq!(failure.class, expected, "{status} {code}");
+            assert_eq!(failure.retryable, retryable, "{status} {code}");
+            assert_eq!(failure.message, format!("it answered {status}: Words"));
+            assert_eq!(failure.code.as_deref(), Some(code));
+            assert_eq!(failure.retry_after, Some(2));
+            assert_eq!(failure.request_id.as_deref(), Some("r1"));
+            assert_eq!(failure.cost.charged, Charged::No);
+        };
+        check(400, "REQS001", Class::TargetBlocked, Some(false));
+        check(400, "REQS002", Class::TargetBlocked, None);
+        check(400, "REQS004", Class::BadRequest, None);
+        check(400, "RESP004", Class::BadRequest, None);
+        check(400, "RESP008", Class::BadRequest, None);
+        for code in ["AUTH001", "AUTH002", "AUTH003"] {
+            check(401, code, Class::BadKey, None);
+        }
+        for code in ["AUTH004", "AUTH005", "AUTH010", "AUTH011", "AUTH012"] {
+            check(402, code, Class::NoCredit, None);
+        }
+        check(403, "AUTH009", Class::BadKey, None);
+        check(403, "BLK0001", Class::BadKey, None);
+        check(403, "REQS007", Class::BadRequest, None);
+        check(404, "RESP007", Class::TargetUnreachable, None);
+        check(413, "RESP005", Class::ProviderError, Some(false));
+        check(422, "RESP001", Class::TargetBlocked, None);
+        check(422, "no_data_extracted", Class::TargetBlocked, Some(false));
+        check(424, "RESP006", Class::TargetBlocked, None);
+        check(429, "AUTH006", Class::RateLimited, None);
+        check(429, "AUTH008", Class::RateLimited, None);
+        check(502, "RESP003", Class::ProviderError, None);
+        check(500, "OTHER", Class::ProviderError, None);
+        check(503, "OTHER", Class::ProviderError, None);
+        check(504, "CTX0002", Class::ProviderTimeout, None);
+        check(200, "OTHER", Class::Drift, None);
+    }
+
+    #[test]
+    fn a_reply_without_the_vendors_headers_is_no_page() {
+        let check = |status: u16, expected: Class| {
+            let talk = converse::<ZenRows>(&task(), &[reply(status, &[], b"<html>".as_slice())]);
+            assert_eq!(talk.class(), expected, "{status}");
+        };
+        check(200, Class::Drift);
+        check(502, Class::ProviderError);
+        check(429, Class::RateLimited);
+    }
+}

@@ -1,0 +1,112 @@
+//! What the actors are told.
+
+use serde_json::{Value, json};
+use trawl_sdk::provider::{Class, Failure, Task, header_object};
+
+/// Runs in the actor once the page is loaded.
+const PAGE_FUNCTION: &str = include_str!("page_function.js");
+/// Where in it the caller's wishes go.
+const WISHES: &str = "/* wishes */";
+/// Longest that a page may load, in seconds.
+const LOAD_SECONDS_MAX: u32 = 60;
+/// Types of target bodies beside HTML and JSON; the actor skips what is not listed.
+const MEDIA_TYPES: [&str; 24] = [
+    "*/*",
+    "application/atom+xml",
+    "application/gzip",
+    "application/javascript",
+    "application/ld+json",
+    "application/octet-stream",
+    "application/pdf",
+    "application/rss+xml",
+    "application/xml",
+    "application/zip",
+    "audio/mpeg",
+    "font/woff2",
+    "image/avif",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/svg+xml",
+    "image/webp",
+    "text/css",
+    "text/csv",
+    "text/javascript",
+    "text/plain",
+    "text/xml",
+    "video/mp4",
+];
+
+/// The input of a run of so many seconds at most.
+pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
+    let mut target = json!({
+        "url": task.url,
+        "method": task.method,
+        "headers": header_object(&task.headers),
+    });
+    if !task.body.is_empty() {
+        let text = std::str::from_utf8(&task.body)
+            .map_err(|_| Failure::new(Class::Unsupported, "it sends no body that is not UTF-8"))?;
+        target["payload"] = text.into();
+    }
+    let mut proxy = json!({"useApifyProxy": true});
+    if task.is_residential() {
+        proxy["apifyProxyGroups"] = json!(["RESIDENTIAL"]);
+    }
+    if let Some(country) = &task.country {
+        proxy["apifyProxyCountry"] = country.as_str().into();
+    }
+    let host = task.host();
+    let cookies = task.cookies.iter();
+    let cookies = cookies
+        .map(|(name, value)| json!({"name": name, "value": value, "domain": host, "path": "/"}));
+    let mut input = json!({
+        "startUrls": [target],
+        "keepUrlFragments": true,
+        "pageFunction": page_function(task),
+        "maxPagesPerCrawl": 1,
+        "maxConcurrency": 1,
+        "maxRequestRetries": 0,
+        "proxyConfiguration": proxy,
+        "initialCookies": cookies.collect::<Value>(),
+        "pageLoadTimeoutSecs": seconds.min(LOAD_SECONDS_MAX),
+        "pageFunctionTimeoutSecs": seconds,
+    });
+    match task.javascript {
+        // The actor's own habits are to wait for a silent network and to scroll.
+        true => {
+            input["waitUntil"] = "load".into();
+            input["maxScrollHeightPixels"] = 0.into();
+        }
+        false => input["additionalMimeTypes"] = json!(MEDIA_TYPES),
+    }
+    Ok(input)
+}
+
+/// The function that hands the page over, with what the caller wants done before. What does not come while it waits, or breaks in the
+/// caller's script, is no reason to have no page.
+pub(crate) fn page_function(task: &Task) -> String {
+    let mut wishes = Vec::new();
+    if let Some(wait) = &task.wait_for {
+        let (selector, timeout) = (literal(&wait.selector), wait.time_ms);
+        let wait =
+            format!("waitForSelector({selector}, {{ timeout: {timeout} }}).catch(() => null)");
+        wishes.push(wait);
+    }
+    if let Some(ms) = task.wait_ms {
+        wishes.push(format!("waitForTimeout({ms})"));
+    }
+    if let Some(script) = &task.script {
+        wishes.push(format!("evaluate({}).catch(() => null)", literal(script)));
+    }
+    let wishes = wishes
+        .iter()
+        .map(|wish| format!("await context.page.{wish};"));
+    let wishes = wishes.collect::<Vec<_>>().join("\n  ");
+    PAGE_FUNCTION.replacen(WISHES, &wishes, 1)
+}
+
+/// A text as JavaScript writes it: JSON is a part of that language.
+fn literal(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,345 @@
+//! `provider_8`: Apify. The vendor has no call for a page: one of its general actors is run with a function that hands the page over.
+//! A conversation starts the run, waits until it has ended, reads the run once more, because what it cost may grow for a moment after
+//! the end, and reads the page last, so that no memo has to carry it.
+
+mod input;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value, json};
+use trawl_sdk::provider::{
+    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task, USD,
+    header_pairs,
+};
+
+/// The adapter.
+pub struct Apify;
+
+const TOKEN: &str = "PROVIDER8_TOKEN";
+/// Longest the vendor holds a request about a run back, in seconds.
+const WAIT_SECONDS_MAX: u32 = 60;
+/// Time that is kept for the two exchanges after the run.
+const GRACE_MS: u32 = 10_000;
+/// What the actors' errors call a target that cannot be reached.
+const UNREACHABLE: [&str; 8] = [
+    "enotfound",
+    "econnrefused",
+    "eai_again",
+    "ehostunreach",
+    "err_name_not_resolved",
+    "err_connection_refused",
+    "err_address_unreachable",
+    "timed out",
+];
+
+/// What an operator sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Actor for pages without JavaScript.
+    pub cheerio_actor: String,
+    /// Actor for pages with JavaScript.
+    pub playwright_actor: String,
+    /// Memory of a run in MiB; without it the actor's own.
+    pub memory_mb: Option<u32>,
+    /// Most seconds of a run.
+    pub run_seconds: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cheerio_actor: "apify~cheerio-scraper".to_owned(),
+            playwright_actor: "apify~playwright-scraper".to_owned(),
+            memory_mb: None,
+            run_seconds: 120,
+        }
+    }
+}
+
+const SETTINGS_SCHEMA: &str = r#"{
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+        "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
+        "playwright_actor": { "type": "string", "description": "Actor for pages with JavaScript", "default": "apify~playwright-scraper" },
+        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's own when left out" },
+        "run_seconds": { "type": "integer", "minimum": 1, "description": "Most seconds of a run", "default": 120 }
+    }
+}"#;
+
+trawl_sdk::export!(provider: Apify);
+
+impl Provider for Apify {
+    type Settings = Settings;
+
+    fn describe() -> Description {
+        let always = Abilities::SERVES
+            | Abilities::HEADERS
+            | Abilities::COOKIES
+            | Abilities::COUNTRY
+            | Abilities::RESIDENTIAL
+            | Abilities::BODY
+            | Abilities::TARGET_HEADERS
+            | Abilities::TARGET_COOKIES
+            | Abilities::FINAL_URL;
+        let in_browser = Abilities::FIXED_WAIT | Abilities::WAIT_SELECTOR | Abilities::SCRIPT;
+        Description::new(
+            "provider_8",
+            env!("CARGO_PKG_VERSION"),
+            "Apify (actor run)",
+            "https://api.apify.com",
+        )
+        .settings_schema(SETTINGS_SCHEMA)
+        .credentials(&[TOKEN])
+        .hosts(&["api.apify.com"])
+        .plain(always | Abilities::BINARY)
+        .rendered(always | in_browser)
+        .seconds(150)
+    }
+
+    fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
+        let actor = match task.javascript {
+            true => &settings.playwright_actor,
+            false => &settings.cheerio_actor,
+        };
+        // The run must not outlive the conversation.
+        let seconds = (task.time_ms.saturating_sub(GRACE_MS) / 1000).max(1);
+        let seconds = seconds.min(settings.run_seconds);
+        let path = format!("/v2/actors/{}/runs", actor.replace('/', "~"));
+        let request = Request::post(task.at(&path))
+            .bearer(TOKEN)
+            .query("timeout", &seconds.to_string())
+            .query_some("memory", settings.memory_mb.map(|mb| mb.to_string()))
+            .query("waitForFinish", &wait_seconds(task, 0).to_string());
+        Ok(request.json(&input::input(task, seconds)?).send())
+    }
+
+    fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+        if memo.is_empty() {
+            return ended(task, 0, reply);
+        }
+        let broken = |_| Failure::new(Class::ProviderError, "its memo is broken");
+        match serde_json::from_slice(memo).map_err(broken)? {
+            Memo::Running { run, spent_ms } => {
+                ended(task, spent_ms, reply).map_err(|failure| or_unknown(failure, &run))
+            }
+            Memo::Priced { run } => {
+                let run = read_run(reply).map_err(|failure| or_unknown(failure, &run))?;
+                let path = format!("/v2/datasets/{}/items", run.default_dataset_id);
+                let request = Request::get(task.at(&path)).bearer(TOKEN);
+                let usd = run.usage_total_usd.as_ref().map(Number::to_string);
+                let memo = Memo::Ended {
+                    run: run.id.clone(),
+                    usd,
+                };
+                Ok(next(task, request, &memo, &run.id))
+            }
+            Memo::Ended { run, usd } => {
+                let usd = usd.and_then(|usd| Cost::reported(USD, &usd));
+                let cost = usd.unwrap_or_else(Cost::unknown);
+                match page(task, reply) {
+                    Ok(page) => Ok(page.request_id(Some(&run)).cost(cost).done()),
+                    Err(failure) => Err(failure.request_id(Some(&run)).cost(cost)),
+                }
+            }
+        }
+    }
+}
+
+/// What is known when a reply comes.
+#[derive(Deserialize, Serialize)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+enum Memo {
+    /// The reply tells how a run is doing; so much time was spent before.
+    Running { run: String, spent_ms: u32 },
+    /// The reply tells what a run that has ended cost.
+    Priced { run: String },
+    /// The reply is the page.
+    Ended { run: String, usd: Option<String> },
+}
+
+/// Seconds that the vendor may hold a request back.
+fn wait_seconds(task: &Task, spent_ms: u32) -> u32 {
+    let left_ms = task.time_ms.saturating_sub(spent_ms);
+    (left_ms.saturating_sub(GRACE_MS) / 1000).clamp(1, WAIT_SECONDS_MAX)
+}
+
+/// The step after the start of a run. The run is ended when the conversation is given up, or it would go on costing.
+fn next(task: &Task, request: Request, memo: &Memo, run: &str) -> Step {
+    let abort = Request::post(task.at(&format!("/v2/actor-runs/{run}/abort"))).bearer(TOKEN);
+    request.send_with(json!(memo).to_string()).on_cancel(abort)
+}
+
+/// A run.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    id: String,
+    status: String,
+    default_dataset_id: String,
+    usage_total_usd: Option<Number>,
+}
+
+impl Run {
+    fn cost(&self) -> Cost {
+        let usd = self.usage_total_usd.as_ref().map(Number::to_string);
+        let cost = usd.and_then(|usd| Cost::reported(USD, &usd));
+        cost.unwrap_or_else(Cost::unknown)
+    }
+}
+
+fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
+    #[derive(Deserialize)]
+    struct Enveloped {
+        data: Run,
+    }
+    match reply.status {
+        200 | 201 => Ok(reply.json::<Enveloped>()?.data),
+        _ => Err(own_failure(reply)),
+    }
+}
+
+/// The step after a reply about a run that may have ended.
+fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
+    let run = read_run(reply)?;
+    let request = Request::get(task.at(&format!("/v2/actor-runs/{}", run.id))).bearer(TOKEN);
+    let class = match run.status.as_str() {
+        "SUCCEEDED" => {
+            let memo = Memo::Priced {
+                run: run.id.clone(),
+            };
+            return Ok(next(task, request, &memo, &run.id));
+        }
+        "TIMED-OUT" => Class::ProviderTimeout,
+        "FAILED" | "ABORTED" => Class::ProviderError,
+        _ => {
+            let spent_ms = spent_ms.saturating_add(reply.elapsed_ms);
+            let wait = wait_seconds(task, spent_ms).to_string();
+            let request = request.query("waitForFinish", &wait);
+            let memo = Memo::Running {
+                run: run.id.clone(),
+                spent_ms,
+            };
+            return Ok(next(task, request, &memo, &run.id));
+        }
+    };
+    let failure = Failure::new(class, format!("its run ended as {}", run.status));
+    Err(failure
+        .code(&run.status)
+        .request_id(Some(&run.id))
+        .cost(run.cost()))
+}
+
+/// A failure after the start of a run, whose cost nobody knows unless it was told.
+fn or_unknown(failure: Failure, run: &str) -> Failure {
+    let failure = failure.request_id(Some(run));
+    match failure.cost == Cost::free() {
+        true => failure.cost(Cost::unknown()),
+        false => failure,
+    }
+}
+
+/// What the page function returned, or what the actor says in its place.
+#[derive(Deserialize)]
+struct Item {
+    url: Option<String>,
+    status: Option<u16>,
+    headers: Option<Map<String, Value>>,
+    body: Option<String>,
+    encoding: Option<String>,
+    #[serde(rename = "#error", default)]
+    is_error: bool,
+    #[serde(rename = "#debug", default)]
+    debug: Debug,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Debug {
+    status_code: Option<u16>,
+    error_messages: Option<Vec<String>>,
+}
+
+/// The page among the items.
+fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
+    if reply.status != 200 {
+        return Err(own_failure(reply));
+    }
+    let items: Vec<Item> = reply.json()?;
+    let drift = || Failure::new(Class::Drift, "its run left no page");
+    let item = items.into_iter().next().ok_or_else(drift)?;
+    if item.is_error {
+        return Err(actor_failure(&item.debug));
+    }
+    let body = item.body.ok_or_else(drift)?;
+    let page = match item.encoding.as_deref() {
+        Some("base64") => Page::of_base64(task, &body)?,
+        _ => Page::of_text(task, body),
+    };
+    let page = page.status(item.status).url(item.url.as_deref());
+    Ok(match item.headers {
+        Some(headers) => page.headers(header_pairs(&headers)),
+        None => page,
+    })
+}
+
+/// What it means when the actor has not got the page.
+fn actor_failure(debug: &Debug) -> Failure {
+    let words = debug
+        .error_messages
+        .as_deref()
+        .unwrap_or_default()
+        .join(" ");
+    let lower = words.to_lowercase();
+    let says = |word: &str| lower.contains(word);
+    let is_unreachable = UNREACHABLE.iter().any(|word| says(word));
+    let is_type = says("content-type") || says("content type");
+    let told = debug.status_code.filter(|status| *status >= 400);
+    let status = told.or_else(|| status_in(&words).filter(|_| !is_unreachable));
+    let class = match status {
+        _ if is_unreachable => Class::TargetUnreachable,
+        _ if is_type => Class::BadRequest,
+        Some(401 | 403 | 429) => Class::TargetBlocked,
+        _ if says("request blocked") => Class::TargetBlocked,
+        Some(500..=599) => Class::TargetFailed,
+        _ => Class::ProviderError,
+    };
+    let words = words.lines().next().unwrap_or_default();
+    Failure::new(class, format!("its actor has no page: {words}")).target_status(status)
+}
+
+/// The first number in a text that is a status of an error.
+fn status_in(text: &str) -> Option<u16> {
+    let mut numbers = text.split(|one: char| !one.is_ascii_digit());
+    numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
+}
+
+/// What it means when the vendor itself refuses.
+fn own_failure(reply: &Reply<'_>) -> Failure {
+    #[derive(Deserialize)]
+    struct Enveloped {
+        error: Error,
+    }
+    #[derive(Deserialize)]
+    struct Error {
+        #[serde(rename = "type")]
+        kind: String,
+        message: String,
+    }
+    let class = match reply.status {
+        400 | 404 => Class::BadRequest,
+        401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
+        408 => Class::ProviderTimeout,
+        429 => Class::RateLimited,
+        200..=299 => Class::Drift,
+        _ => Class::ProviderError,
+    };
+    match reply.json::<Enveloped>() {
+        Ok(said) => Failure::quoting(class, reply, &said.error.message).code(&said.error.kind),
+        Err(_) => Failure::of_reply(class, reply),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,443 @@
+//! `provider_9`: Browserless, REST. Without JavaScript a page comes in JSON from one endpoint, with JavaScript as it is from another
+//! one. The vendor counts time, not pages.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use trawl_sdk::provider::{
+    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
+    header_object, header_pairs,
+};
+
+/// The adapter.
+pub struct Browserless;
+
+const TOKEN: &str = "PROVIDER9_TOKEN";
+const UNIT: &str = "unit";
+/// Milliseconds that one unit pays for.
+const UNIT_MS: u32 = 30_000;
+/// Least and most milliseconds of the vendor's `timeout`.
+const TIMEOUT_MS: (u32, u32) = (1_000, 30_000);
+/// What the vendor is left to hand over after its `timeout`.
+const GRACE_MS: u32 = 5_000;
+/// The vendor cuts final addresses at this many characters.
+const FINAL_URL_CHARS: usize = 1_000;
+/// The `strategy` that uses no browser.
+const NO_BROWSER: &str = "http-fetch";
+/// What texts of the browser, and of the plain client, call a target that cannot be reached.
+const UNREACHABLE: [&str; 8] = [
+    "err_name_not_resolved",
+    "err_connection_refused",
+    "err_connection_timed_out",
+    "err_address_unreachable",
+    "enotfound",
+    "econnrefused",
+    "etimedout",
+    "eai_again",
+];
+
+trawl_sdk::export!(provider: Browserless);
+
+impl Provider for Browserless {
+    type Settings = ();
+
+    fn describe() -> Description {
+        let in_browser = Abilities::SERVES
+            | Abilities::FIXED_WAIT
+            | Abilities::WAIT_SELECTOR
+            | Abilities::SCRIPT
+            | Abilities::HEADERS
+            | Abilities::COOKIES
+            | Abilities::COUNTRY_RESIDENTIAL
+            | Abilities::RESIDENTIAL
+            | Abilities::FINAL_URL;
+        Description::new(
+            "provider_9",
+            env!("CARGO_PKG_VERSION"),
+            "Browserless (REST)",
+            "https://production-sfo.browserless.io",
+        )
+        .credentials(&[TOKEN])
+        .hosts(&["production-sfo.browserless.io"])
+        .plain(Abilities::SERVES | Abilities::TARGET_HEADERS)
+        .rendered(in_browser)
+        .units(&[UNIT])
+        .seconds(35)
+    }
+
+    fn start(task: &Task, (): ()) -> Result<Step, Failure> {
+        let (path, body) = match task.javascript {
+            false => (
+                "/smart-scrape",
+                json!({"url": task.url, "formats": ["html"]}),
+            ),
+            true => ("/chromium/content", browser_body(task)),
+        };
+        let timeout = task.time_ms.saturating_sub(GRACE_MS);
+        let request = Request::post(task.at(path))
+            .bearer(TOKEN)
+            .query(
+                "timeout",
+                &timeout.clamp(TIMEOUT_MS.0, TIMEOUT_MS.1).to_string(),
+            )
+            .query_if(task.is_residential(), "proxy", "residential")
+            .query_some("proxyCountry", task.country_lower());
+        Ok(request.json(&body).send())
+    }
+
+    fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+        if reply.status != 200 {
+            return Err(own_failure(reply));
+        }
+        let page = match task.javascript {
+            false => from_json(task, reply),
+            true => from_browser(task, reply),
+        };
+        // The time is charged in either case.
+        match page {
+            Ok(page) => Ok(page.cost(time(reply)).done()),
+            Err(failure) => Err(failure.cost(time(reply))),
+        }
+    }
+}
+
+/// What the browser is told. What does not come while it waits is no reason to have no page.
+fn browser_body(task: &Task) -> Value {
+    let mut body = json!({"url": task.url, "bestAttempt": true});
+    if let Some(ms) = task.wait_ms {
+        body["waitForTimeout"] = ms.into();
+    }
+    if let Some(wait) = &task.wait_for {
+        body["waitForSelector"] = json!({"selector": wait.selector, "timeout": wait.time_ms});
+    }
+    if let Some(script) = &task.script {
+        body["addScriptTag"] = json!([{"content": script}]);
+    }
+    if !task.headers.is_empty() {
+        body["setExtraHTTPHeaders"] = header_object(&task.headers);
+    }
+    if !task.cookies.is_empty() {
+        let cookies = task.cookies.iter();
+        let cookies =
+            cookies.map(|(name, value)| json!({"name": name, "value": value, "url": task.url}));
+        body["cookies"] = cookies.collect();
+    }
+    body
+}
+
+/// What the exchange cost by its time.
+fn time(reply: &Reply<'_>) -> Cost {
+    let n_units = reply.elapsed_ms.div_ceil(UNIT_MS).max(1);
+    Cost::free().and_units(UNIT, n_units.into())
+}
+
+/// The page as the browser has it.
+fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
+    let Some(status) = reply.number("x-response-code") else {
+        return Err(Failure::of_reply(Class::Drift, reply));
+    };
+    let url = reply.header("x-response-url");
+    Ok(Page::of_reply(task)
+        .status(status)
+        .url(url.filter(|url| url.chars().count() < FINAL_URL_CHARS))
+        .content_type(reply.header("content-type")))
+}
+
+/// The reply without JavaScript, as far as it is needed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Scraped {
+    ok: bool,
+    status_code: Option<u16>,
+    #[serde(default)]
+    content: Value,
+    headers: Option<Map<String, Value>>,
+    strategy: Option<String>,
+    message: Option<String>,
+}
+
+fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
+    let said: Scraped = reply.json()?;
+    if !said.ok {
+        let words = said.message.unwrap_or_default();
+        let class = match is_unreachable(&words) {
+            true => Class::TargetUnreachable,
+            false => Class::TargetBlocked,
+        };
+        return Err(Failure::quoting(class, reply, &words).target_status(said.status_code));
+    }
+    let page = match said.content {
+        Value::Null => return Err(Failure::of_reply(Class::Drift, reply)),
+        Value::String(text) => Page::of_text(task, text),
+        // The vendor has parsed what the target sent.
+        parsed => Page::of_text(task, parsed.to_string()).content_type(Some("application/json")),
+    };
+    let (variant, rendered) = match said.strategy.as_deref() {
+        None => ("plain", None),
+        Some(NO_BROWSER) => ("plain", Some(false)),
+        Some(_) => ("plain_browser", Some(true)),
+    };
+    let page = page
+        .status(said.status_code)
+        .variant(variant)
+        .rendered(rendered);
+    Ok(match said.headers {
+        Some(headers) => page.headers(header_pairs(&headers)),
+        None => page,
+    })
+}
+
+fn is_unreachable(text: &str) -> bool {
+    let text = text.to_lowercase();
+    UNREACHABLE.iter().any(|word| text.contains(word))
+}
+
+/// What it means when there is no answer of the documented kind.
+fn own_failure(reply: &Reply<'_>) -> Failure {
+    let text = reply.text().to_lowercase();
+    let says = |word: &str| text.contains(word);
+    let class = match reply.status {
+        400 | 404 => Class::BadRequest,
+        401 | 403 => Class::BadKey,
+        408 => Class::ProviderTimeout,
+        // One status for too many at once and for units that are used up: the text tells.
+        429 if says("units") || says("credit") || says("quota") => Class::NoCredit,
+        429 => Class::RateLimited,
+        500 | 503 if is_unreachable(&text) => Class::TargetUnreachable,
+        200..=299 => Class::Drift,
+        _ => Class::ProviderError,
+    };
+    let failure = Failure::of_reply(class, reply);
+    match reply.status {
+        // The browser has run.
+        408 | 500 => failure.cost(time(reply)),
+        _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
+    use trawl_sdk::testkit::{converse, reply};
+
+    use super::*;
+
+    fn task() -> Task {
+        Task::new(
+            "https://shop.example/a?b=1&c=2#d",
+            "https://production-sfo.browserless.io",
+        )
+    }
+
+    fn rendered() -> Task {
+        Task {
+            javascript: true,
+            ..task()
+        }
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    fn after_ms<'a>(elapsed_ms: u32, answered: Reply<'a>) -> Reply<'a> {
+        Reply {
+            elapsed_ms,
+            ..answered
+        }
+    }
+
+    #[test]
+    fn each_mode_has_its_endpoint() {
+        let check = |task: &Task, url: &str, body: Value| {
+            let talk = converse::<Browserless>(task, &[]);
+            let request = talk.first();
+            assert_eq!(
+                (request.method.as_str(), request.url.as_str()),
+                ("POST", url)
+            );
+            assert_eq!(request.credentials, [Credential::Bearer(TOKEN.to_owned())]);
+            assert_eq!(request.body_json(), body);
+        };
+        check(
+            &task(),
+            "https://production-sfo.browserless.io/smart-scrape?timeout=30000",
+            json!({"url": task().url, "formats": ["html"]}),
+        );
+        check(
+            &Task {
+                time_ms: 12_000,
+                ..rendered()
+            },
+            "https://production-sfo.browserless.io/chromium/content?timeout=7000",
+            json!({"url": task().url, "bestAttempt": true}),
+        );
+        let wished = Task {
+            headers: vec![pair("Accept", "text/html")],
+            cookies: vec![pair("a", "1")],
+            wait_ms: Some(1500),
+            wait_for: Some(WaitFor {
+                selector: "#x".to_owned(),
+                time_ms: 5000,
+            }),
+            script: Some("document.title = 'x'".to_owned()),
+            country: Some("DE".to_owned()),
+            pool: Pool::Residential,
+            ..rendered()
+        };
+        check(
+            &wished,
+            "https://production-sfo.browserless.io/chromium/content?timeout=30000&proxy=residential&proxyCountry=de",
+            json!({
+                "url": task().url,
+                "bestAttempt": true,
+                "waitForTimeout": 1500,
+                "waitForSelector": {"selector": "#x", "timeout": 5000},
+                "addScriptTag": [{"content": "document.title = 'x'"}],
+                "setExtraHTTPHeaders": {"Accept": "text/html"},
+                "cookies": [{"name": "a", "value": "1", "url": task().url}],
+            }),
+        );
+    }
+
+    #[test]
+    fn a_scraped_page_is_json() {
+        let body = json!({
+            "ok": true,
+            "statusCode": 404,
+            "content": "gone",
+            "headers": {"content-type": "text/html"},
+            "strategy": "http-fetch",
+            "attempted": ["http-fetch"],
+        });
+        let answered = after_ms(30_001, reply(200, &[], body.to_string().into_bytes()));
+        let talk = converse::<Browserless>(&task(), &[answered]);
+        let page = talk.page();
+        assert_eq!(
+            (page.status, &page.content),
+            (Some(404), &Content::Text("gone".to_owned()))
+        );
+        assert_eq!(
+            page.headers.as_deref(),
+            Some([pair("content-type", "text/html")].as_slice())
+        );
+        assert_eq!(
+            (page.rendered, page.variant.as_str(), &page.url),
+            (Some(false), "plain", &None)
+        );
+        assert_eq!(page.cost, Cost::free().and_units(UNIT, 2));
+    }
+
+    #[test]
+    fn a_parsed_body_is_written_out_again() {
+        let body = r#"{"ok":true,"statusCode":null,"content":{"a":[1]},"strategy":"stealth"}"#;
+        let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
+        let page = talk.page();
+        assert_eq!(
+            (page.status, &page.content),
+            (None, &Content::Text(r#"{"a":[1]}"#.to_owned()))
+        );
+        assert_eq!(page.content_type.as_deref(), Some("application/json"));
+        assert_eq!(
+            (page.rendered, page.variant.as_str()),
+            (Some(true), "plain_browser")
+        );
+        let body = r#"{"ok":true,"content":""}"#;
+        let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
+        assert_eq!(
+            (talk.page().rendered, talk.page().variant.as_str()),
+            (None, "plain")
+        );
+    }
+
+    #[test]
+    fn a_rendered_page_is_the_body() {
+        let long = format!("https://shop.example/{}", "x".repeat(FINAL_URL_CHARS - 21));
+        for (told, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
+            let facts = [
+                ("X-Response-Code", "404"),
+                ("X-Response-URL", told),
+                ("Content-Type", "text/html"),
+            ];
+            let talk =
+                converse::<Browserless>(&rendered(), &[reply(200, &facts, b"gone".as_slice())]);
+            let page = talk.page();
+            assert_eq!((page.status, &page.content), (Some(404), &Content::Reply));
+            assert_eq!(page.url.as_deref(), known.then_some(told));
+            assert_eq!(
+                (&page.headers, page.content_type.as_deref()),
+                (&None, Some("text/html"))
+            );
+            assert_eq!((page.rendered, page.variant.as_str()), (Some(true), "js"));
+            assert_eq!(page.cost, Cost::free().and_units(UNIT, 1));
+        }
+    }
+
+    #[test]
+    fn failures_have_their_classes() {
+        let check =
+            |task: &Task, status: u16, body: &'static str, expected: Class, n_units: u64| {
+                let answered = after_ms(
+                    29_000,
+                    reply(status, &[("Retry-After", "7")], body.as_bytes()),
+                );
+                let talk = converse::<Browserless>(task, &[answered]);
+                assert_eq!(talk.class(), expected, "{status} {body}");
+                match n_units {
+                    0 => assert_eq!(talk.failure().cost.charged, Charged::No),
+                    n_units => {
+                        assert_eq!(talk.failure().cost, Cost::free().and_units(UNIT, n_units))
+                    }
+                }
+            };
+        check(
+            &task(),
+            200,
+            r#"{"ok":false,"statusCode":403,"message":"blocked"}"#,
+            Class::TargetBlocked,
+            1,
+        );
+        check(
+            &task(),
+            200,
+            r#"{"ok":false,"message":"getaddrinfo ENOTFOUND a"}"#,
+            Class::TargetUnreachable,
+            1,
+        );
+        check(
+            &task(),
+            200,
+            r#"{"ok":true,"content":null}"#,
+            Class::Drift,
+            1,
+        );
+        check(&task(), 200, "<html>", Class::Drift, 1);
+        for task in [task(), rendered()] {
+            check(&task, 400, "no", Class::BadRequest, 0);
+            check(&task, 401, "no", Class::BadKey, 0);
+            check(&task, 403, "no", Class::BadKey, 0);
+            check(&task, 404, "no", Class::BadRequest, 0);
+            check(&task, 408, "late", Class::ProviderTimeout, 1);
+            check(&task, 429, "Too many requests", Class::RateLimited, 0);
+            check(&task, 429, "No units left", Class::NoCredit, 0);
+            check(&task, 500, "oops", Class::ProviderError, 1);
+            check(
+                &task,
+                500,
+                "net::ERR_NAME_NOT_RESOLVED",
+                Class::TargetUnreachable,
+                1,
+            );
+            check(&task, 503, "full", Class::ProviderError, 0);
+            check(&task, 204, "", Class::Drift, 0);
+        }
+        check(&rendered(), 200, "<html>", Class::Drift, 1);
+        let body = r#"{"ok":false,"statusCode":403}"#;
+        let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
+        assert_eq!(talk.failure().target_status, Some(403));
+        let talk = converse::<Browserless>(
+            &task(),
+            &[reply(429, &[("Retry-After", "7")], b"".as_slice())],
+        );
+        assert_eq!(talk.failure().retry_after, Some(7));
+    }
+}

@@ -1,0 +1,71 @@
+//! Headers as a JSON object, as many services take and give them.
+
+use serde_json::{Map, Value};
+
+/// Headers as an object; values of a repeated name are joined by `, `.
+pub fn header_object(headers: &[(String, String)]) -> Value {
+    let mut object = Map::new();
+    for (name, value) in headers {
+        match object.get_mut(name) {
+            Some(Value::String(known)) => {
+                known.push_str(", ");
+                known.push_str(value);
+            }
+            _ => {
+                object.insert(name.clone(), value.clone().into());
+            }
+        }
+    }
+    Value::Object(object)
+}
+
+/// Name and value of each header of an object; a list, or a text of several lines, is a repeated header.
+pub fn header_pairs(object: &Map<String, Value>) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for (name, value) in object {
+        match value {
+            Value::Array(values) => {
+                pairs.extend(values.iter().map(|one| (name.clone(), text(one))))
+            }
+            one => {
+                let lines = text(one);
+                pairs.extend(lines.lines().map(|line| (name.clone(), line.to_owned())));
+            }
+        }
+    }
+    pairs
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn repeated_headers_survive_both_ways() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let headers = [pair("Accept", "a"), pair("X-One", "1"), pair("Accept", "b")];
+        assert_eq!(
+            header_object(&headers),
+            json!({"Accept": "a, b", "X-One": "1"})
+        );
+        let object = json!({"age": 5, "set-cookie": ["a=b", "c=d"], "vary": "x\ny"});
+        let object = object.as_object().expect("an object");
+        let expected = [
+            pair("age", "5"),
+            pair("set-cookie", "a=b"),
+            pair("set-cookie", "c=d"),
+            pair("vary", "x"),
+            pair("vary", "y"),
+        ];
+        assert_eq!(header_pairs(object), expected);
+    }
+}

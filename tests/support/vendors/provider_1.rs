@@ -1,0 +1,558 @@
+//! Zyte, Zyte API: JSON in, JSON out; the page is base64 without a browser and text with one.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::{
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, from_base64,
+    to_base64,
+};
+
+/// The vendor.
+pub struct Zyte;
+
+const FIELDS: [&str; 18] = [
+    "url",
+    "httpResponseBody",
+    "browserHtml",
+    "httpResponseHeaders",
+    "responseCookies",
+    "actions",
+    "customHttpRequestHeaders",
+    "requestHeaders",
+    "requestCookies",
+    "geolocation",
+    "ipType",
+    "httpRequestMethod",
+    "httpRequestText",
+    "httpRequestBody",
+    "followRedirect",
+    "screenshot",
+    "screenshotOptions",
+    "session",
+];
+/// What works without a browser only, and with one only.
+const HTTP_ONLY: [&str; 4] = [
+    "customHttpRequestHeaders",
+    "httpRequestMethod",
+    "httpRequestText",
+    "httpRequestBody",
+];
+const BROWSER_ONLY: [&str; 2] = ["actions", "screenshotOptions"];
+const METHODS: [&str; 8] = [
+    "GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "HEAD",
+];
+const MOST_URL: usize = 8192;
+const MOST_REQUEST: usize = 5 * 1024 * 1024;
+const MOST_SELECTOR_WAIT: f64 = 15.0;
+
+/// A value, or the vendor's refusal.
+type Checked<T> = Result<T, Answered>;
+
+impl Vendor for Zyte {
+    fn name(&self) -> &'static str {
+        "provider_1"
+    }
+
+    fn answer(&self, asked: &Asked) -> Answered {
+        if asked.path != "/v1/extract" || asked.method != "POST" {
+            return problem(404, "/request/not-found", "Not Found", "no such endpoint");
+        }
+        let Some(pair) = asked.basic() else {
+            return problem(401, "/auth/not-valid", "Unauthorized", "no usable key");
+        };
+        match KeyState::of(pair.strip_suffix(':')) {
+            KeyState::Bad => {
+                let text = "the key does not exist";
+                return problem(401, "/auth/key-not-found", "Unauthorized", text);
+            }
+            KeyState::NoCredit => {
+                let text = "the spending limit is reached";
+                return problem(403, "/auth/account-suspended", "Forbidden", text);
+            }
+            KeyState::RateLimited => {
+                let text = "too many requests of this user";
+                return problem(429, "/limits/over-user-limit", "Too Many Requests", text)
+                    .header("retry-after", RETRY_AFTER);
+            }
+            KeyState::Good => {}
+        }
+        let body = asked.json();
+        match wanted(asked, &body) {
+            Ok(wanted) => served(&body, &wanted),
+            Err(refusal) => refusal,
+        }
+    }
+}
+
+fn wanted(asked: &Asked, body: &Value) -> Checked<Wanted> {
+    let content_type = asked.header("content-type").unwrap_or_default();
+    if !content_type.starts_with("application/json") {
+        return Err(invalid("the content type is not application/json"));
+    }
+    if asked.body.len() > MOST_REQUEST {
+        return Err(invalid("the request is too large"));
+    }
+    if !asked.query.is_empty() {
+        return Err(invalid("there are no query parameters"));
+    }
+    only(body, &FIELDS)?;
+    let url = text(body, "url")?.ok_or_else(|| invalid("url: required"))?;
+    if !(url.starts_with("http://") || url.starts_with("https://")) || url.len() > MOST_URL {
+        return Err(invalid("url: not an address that can be used"));
+    }
+    if host(url).parse::<IpAddr>().is_ok() {
+        return Err(invalid("url: IP addresses are not supported"));
+    }
+    let (plain, html) = (flag(body, "httpResponseBody")?, flag(body, "browserHtml")?);
+    let picture = flag(body, "screenshot")?;
+    let javascript = html || picture;
+    if plain == javascript {
+        return Err(unprocessable("ask for httpResponseBody or for a browser"));
+    }
+    let misplaced: &[&str] = if javascript {
+        &HTTP_ONLY
+    } else {
+        &BROWSER_ONLY
+    };
+    if let Some(name) = misplaced.iter().find(|name| body.get(**name).is_some()) {
+        return Err(unprocessable(&format!("{name}: not with this output")));
+    }
+    for name in ["httpResponseHeaders", "responseCookies", "followRedirect"] {
+        flag(body, name)?;
+    }
+    let mut wanted = Wanted {
+        method: one_of(body, "httpRequestMethod", &METHODS)?
+            .unwrap_or("GET")
+            .to_owned(),
+        headers: headers(body)?,
+        cookies: cookies(body)?,
+        javascript,
+        country: country(body)?,
+        residential: one_of(body, "ipType", &["datacenter", "residential"])? == Some("residential"),
+        ..Wanted::new(url)
+    };
+    let encoded = text(body, "httpRequestBody")?.map(from_base64);
+    wanted.body = match (text(body, "httpRequestText")?, encoded) {
+        (Some(_), Some(_)) => return Err(unprocessable("two request bodies")),
+        (_, Some(None)) => return Err(invalid("httpRequestBody: not base64")),
+        (Some(text), None) => text.as_bytes().to_vec(),
+        (None, Some(Some(bytes))) => bytes,
+        (None, None) => Vec::new(),
+    };
+    for action in list(body, "actions")? {
+        act(action, &mut wanted)?;
+    }
+    let options = body.get("screenshotOptions").unwrap_or(&json!({})).clone();
+    only(&options, &["format", "fullPage"])?;
+    one_of(&options, "format", &["png", "jpeg"])?;
+    wanted.screenshot = match (picture, flag(&options, "fullPage")?) {
+        (false, _) => None,
+        (true, false) => Some("window"),
+        (true, true) => Some("full_page"),
+    };
+    session(body)?;
+    Ok(wanted)
+}
+
+fn headers(body: &Value) -> Checked<Vec<(String, String)>> {
+    let mut headers = Vec::new();
+    for header in list(body, "customHttpRequestHeaders")? {
+        only(header, &["name", "value"])?;
+        let name = needed(header, "name")?.to_lowercase();
+        if name == "cookie" {
+            return Err(invalid("cookies belong into requestCookies"));
+        }
+        headers.push((name, needed(header, "value")?.to_owned()));
+    }
+    if let Some(named) = body.get("requestHeaders") {
+        only(named, &["referer"])?;
+        let referer = text(named, "referer")?;
+        headers.extend(referer.map(|value| ("referer".to_owned(), value.to_owned())));
+    }
+    Ok(headers)
+}
+
+fn cookies(body: &Value) -> Checked<Vec<(String, String)>> {
+    let mut cookies = Vec::new();
+    for cookie in list(body, "requestCookies")? {
+        only(cookie, &["name", "value", "domain", "path"])?;
+        needed(cookie, "domain")?;
+        text(cookie, "path")?;
+        let (name, value) = (needed(cookie, "name")?, needed(cookie, "value")?);
+        cookies.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(cookies)
+}
+
+fn country(body: &Value) -> Checked<Option<String>> {
+    match text(body, "geolocation")? {
+        Some(code) if code.len() != 2 || !code.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            Err(invalid("geolocation: not a country"))
+        }
+        code => Ok(code.map(str::to_owned)),
+    }
+}
+
+fn session(body: &Value) -> Checked<()> {
+    let Some(session) = body.get("session") else {
+        return Ok(());
+    };
+    only(session, &["id"])?;
+    let id = needed(session, "id")?;
+    let dashes = [8, 13, 18, 23];
+    let fits = |(place, letter): (usize, char)| match place {
+        14 => letter == '4',
+        _ if dashes.contains(&place) => letter == '-',
+        _ => letter.is_ascii_hexdigit(),
+    };
+    match id.len() == 36 && id.chars().enumerate().all(fits) {
+        true => Ok(()),
+        false => Err(invalid("session.id: not a version 4 UUID")),
+    }
+}
+
+/// Notes one browser action.
+fn act(action: &Value, wanted: &mut Wanted) -> Checked<()> {
+    let seconds = match action.get("timeout").map(Value::as_f64) {
+        None => None,
+        Some(Some(seconds)) if seconds > 0.0 => Some(seconds),
+        Some(_) => return Err(invalid("timeout: not a length of time")),
+    };
+    match needed(action, "action")? {
+        "waitForTimeout" => {
+            only(action, &["action", "timeout"])?;
+            let seconds = seconds.ok_or_else(|| invalid("timeout: required"))?;
+            wanted.wait_ms = Some((seconds * 1000.0).round() as u64);
+        }
+        "waitForSelector" => {
+            only(action, &["action", "selector", "timeout"])?;
+            if seconds.is_some_and(|seconds| seconds > MOST_SELECTOR_WAIT) {
+                return Err(invalid("timeout: too long"));
+            }
+            let selector = action.get("selector").unwrap_or(&Value::Null);
+            only(selector, &["type", "value", "state"])?;
+            one_of(selector, "type", &["css", "xpath"])?;
+            one_of(selector, "state", &["visible", "attached", "hidden"])?;
+            needed(selector, "type")?;
+            wanted.wait_for = Some(needed(selector, "value")?.to_owned());
+        }
+        "evaluate" => {
+            only(action, &["action", "source"])?;
+            wanted.script = Some(needed(action, "source")?.to_owned());
+        }
+        other => return Err(invalid(&format!("actions: {other} is unknown"))),
+    }
+    Ok(())
+}
+
+fn served(body: &Value, wanted: &Wanted) -> Answered {
+    let internal = |status, kind, text| problem(status, kind, "Internal Server Error", text);
+    match Target::of(wanted) {
+        Target::Page(page) => match extracted(body, wanted, &page) {
+            Some(reply) => Answered::json(200, &reply).header("request-id", "req-1"),
+            None => internal(521, "/download/internal-error", "no HTML came of it"),
+        },
+        Target::Blocked => problem(
+            520,
+            "/download/temporary-error",
+            "Temporary Downloading Error",
+            "the website turned every attempt away",
+        ),
+        Target::Unreachable => problem(
+            421,
+            "/website/domain-unreachable",
+            "Misdirected Request",
+            "the name of the website cannot be resolved",
+        ),
+        Target::Slow => internal(500, "/server/timed-out", "the request took too long"),
+        Target::VendorDown => internal(500, "/server/internal", "something broke"),
+        Target::Garbage => Answered::json(200, &json!({"hello": "world"})),
+        Target::Refused => unprocessable("these fields do not work for this domain"),
+    }
+}
+
+/// The reply with everything that was asked for; none when the browser has no HTML of it.
+fn extracted(body: &Value, wanted: &Wanted, page: &TargetPage) -> Option<Value> {
+    let is_asked = |name: &str| body.get(name) == Some(&Value::Bool(true));
+    let mut reply = json!({"url": page.url, "statusCode": page.status});
+    if is_asked("httpResponseBody") {
+        reply["httpResponseBody"] = to_base64(&page.body).into();
+    }
+    if is_asked("browserHtml") {
+        reply["browserHtml"] = std::str::from_utf8(&page.body).ok()?.into();
+    }
+    if is_asked("httpResponseHeaders") {
+        let headers = page.headers.iter();
+        let pairs = headers.map(|(name, value)| json!({"name": name, "value": value}));
+        reply["httpResponseHeaders"] = pairs.collect();
+    }
+    if is_asked("responseCookies") {
+        let cookie = |(name, value): &(String, String)| {
+            json!({
+                "name": name, "value": value, "domain": host(&page.url), "path": "/",
+                "httpOnly": false, "secure": false, "sameSite": "Lax",
+            })
+        };
+        reply["responseCookies"] = page.cookies().iter().map(cookie).collect();
+    }
+    if let Some(actions) = body.get("actions").and_then(Value::as_array) {
+        let done = |action: &Value| json!({"action": action["action"], "status": "success", "elapsedTime": 0.25});
+        reply["actions"] = actions.iter().map(done).collect();
+    }
+    if wanted.screenshot.is_some() {
+        reply["screenshot"] = to_base64(&IMAGE).into();
+    }
+    Some(reply)
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    match place.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    }
+}
+
+/// Refuses anything but an object with no fields beside these.
+fn only(object: &Value, known: &[&str]) -> Checked<()> {
+    let Some(fields) = object.as_object() else {
+        return Err(invalid("an object is missing"));
+    };
+    let mut names = fields.keys();
+    match names.find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => Err(invalid(&format!("{unknown}: unknown field"))),
+        None => Ok(()),
+    }
+}
+
+fn flag(object: &Value, name: &str) -> Checked<bool> {
+    match object.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(_) => Err(invalid(&format!("{name}: not a boolean"))),
+    }
+}
+
+fn text<'a>(object: &'a Value, name: &str) -> Checked<Option<&'a str>> {
+    match object.get(name) {
+        None => Ok(None),
+        Some(Value::String(value)) => Ok(Some(value)),
+        Some(_) => Err(invalid(&format!("{name}: not a text"))),
+    }
+}
+
+fn needed<'a>(object: &'a Value, name: &str) -> Checked<&'a str> {
+    text(object, name)?.ok_or_else(|| invalid(&format!("{name}: required")))
+}
+
+fn one_of<'a>(object: &'a Value, name: &str, known: &[&str]) -> Checked<Option<&'a str>> {
+    match text(object, name)? {
+        Some(value) if !known.contains(&value) => Err(invalid(&format!("{name}: unknown value"))),
+        value => Ok(value),
+    }
+}
+
+fn list<'a>(object: &'a Value, name: &str) -> Checked<&'a [Value]> {
+    match object.get(name) {
+        None => Ok(&[]),
+        Some(Value::Array(items)) => Ok(items),
+        Some(_) => Err(invalid(&format!("{name}: not a list"))),
+    }
+}
+
+fn invalid(detail: &str) -> Answered {
+    problem(400, "/request/invalid", "Bad Request", detail)
+}
+
+fn unprocessable(detail: &str) -> Answered {
+    let kind = "/request/unprocessable";
+    problem(422, kind, "Unprocessable Request", detail)
+}
+
+fn problem(status: u16, kind: &str, title: &str, detail: &str) -> Answered {
+    let body = json!({"type": kind, "title": title, "status": status, "detail": detail});
+    Answered::new(status, "application/problem+json", body.to_string())
+        .header("request-id", "req-1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE, PAGE_RENDERED, POOR_KEY};
+    use super::*;
+
+    fn ask_as(key: &str, body: &Value) -> (u16, Value, Answered) {
+        let secret = to_base64(format!("{key}:").as_bytes());
+        let answer = Zyte.answer(&Asked {
+            method: "POST".to_owned(),
+            path: "/v1/extract".to_owned(),
+            query: Vec::new(),
+            headers: vec![
+                ("authorization".to_owned(), format!("Basic {secret}")),
+                ("content-type".to_owned(), "application/json".to_owned()),
+            ],
+            body: body.to_string().into_bytes(),
+            origin: "http://127.0.0.1:1".to_owned(),
+        });
+        let reply = serde_json::from_slice(&answer.body).unwrap_or_default();
+        (answer.status, reply, answer)
+    }
+
+    fn with(mut body: Value, more: &Value) -> Value {
+        for (name, value) in more.as_object().into_iter().flatten() {
+            body[name] = value.clone();
+        }
+        body
+    }
+
+    fn plain(path: &str, more: &Value) -> (u16, Value, Answered) {
+        let url = format!("http://site.example/{path}");
+        ask_as(
+            GOOD_KEY,
+            &with(json!({"url": url, "httpResponseBody": true}), more),
+        )
+    }
+
+    fn browser(path: &str, more: &Value) -> (u16, Value, Answered) {
+        let url = format!("http://site.example/{path}");
+        ask_as(
+            GOOD_KEY,
+            &with(json!({"url": url, "browserHtml": true}), more),
+        )
+    }
+
+    #[test]
+    fn a_page_comes_as_base64_with_its_facts() {
+        let facts = json!({"httpResponseHeaders": true, "responseCookies": true});
+        let (status, reply, answer) = plain("moved", &facts);
+        assert_eq!(status, 200);
+        assert_eq!(reply["httpResponseBody"], to_base64(PAGE.as_bytes()));
+        assert_eq!(reply["url"], "http://site.example/page");
+        assert_eq!(
+            reply["httpResponseHeaders"][2],
+            json!({"name": "set-cookie", "value": "sea=north"})
+        );
+        assert_eq!(reply["responseCookies"][0]["domain"], "site.example");
+        assert!(
+            answer
+                .headers
+                .contains(&("request-id".to_owned(), "req-1".to_owned()))
+        );
+        assert_eq!(plain("missing", &json!({})).1["statusCode"], 404);
+        let picture = plain("image", &json!({})).1;
+        assert_eq!(picture["httpResponseBody"], to_base64(&IMAGE));
+    }
+
+    #[test]
+    fn a_browser_gives_text_actions_and_pictures() {
+        let actions = json!([
+            {"action": "waitForTimeout", "timeout": 1.5},
+            {"action": "waitForSelector", "timeout": 15,
+             "selector": {"type": "css", "value": "#x", "state": "visible"}},
+            {"action": "evaluate", "source": "1"},
+        ]);
+        let more = json!({"actions": actions, "screenshot": true, "geolocation": "DE",
+            "screenshotOptions": {"fullPage": true}, "requestHeaders": {"referer": "http://r/"}});
+        let (status, reply, _) = browser("page", &more);
+        assert_eq!(status, 200);
+        assert_eq!(reply["browserHtml"], PAGE_RENDERED);
+        assert_eq!(reply["actions"][2]["action"], "evaluate");
+        assert_eq!(reply["screenshot"], to_base64(&IMAGE));
+        let echo = browser("echo", &more).1;
+        let echo: Value = echo["browserHtml"]
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
+        assert_eq!(echo["wait_ms"], 1500);
+        assert_eq!(echo["wait_for"], "#x");
+        assert_eq!(echo["script"], "1");
+        assert_eq!(echo["country"], "DE");
+        assert_eq!(echo["screenshot"], "full_page");
+        assert_eq!(echo["headers"], json!([["referer", "http://r/"]]));
+        assert_eq!(browser("image", &json!({})).0, 521);
+    }
+
+    #[test]
+    fn keys_decide() {
+        let body = json!({"url": "http://site.example/", "httpResponseBody": true});
+        for (key, status, kind) in [
+            (BAD_KEY, 401, "/auth/key-not-found"),
+            (POOR_KEY, 403, "/auth/account-suspended"),
+            (BUSY_KEY, 429, "/limits/over-user-limit"),
+        ] {
+            let (got, reply, answer) = ask_as(key, &body);
+            assert_eq!((got, &reply["type"]), (status, &json!(kind)));
+            let waits = answer.headers.iter().any(|(name, _)| name == "retry-after");
+            assert_eq!(waits, status == 429);
+        }
+        assert_eq!(ask_as(&format!("{GOOD_KEY}:x"), &body).0, 401);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for more in [
+            json!({"browserHtml": true}),
+            json!({"httpResponseBody": false}),
+            json!({"actions": []}),
+            json!({"httpRequestText": "a", "httpRequestBody": "YQ=="}),
+        ] {
+            assert_eq!(plain("page", &more).0, 422, "{more}");
+        }
+        for more in [
+            json!({"customHttpRequestHeaders": [{"name": "a", "value": "b"}]}),
+            json!({"httpRequestMethod": "POST"}),
+            json!({"httpRequestText": "a"}),
+            json!({"httpRequestBody": "YQ=="}),
+        ] {
+            assert_eq!(plain("page", &more).0, 200, "{more}");
+            assert_eq!(browser("page", &more).0, 422, "{more}");
+        }
+        for more in [
+            json!({"fish": 1}),
+            json!({"url": "http://10.0.0.1:80/"}),
+            json!({"url": "http://[::1]/"}),
+            json!({"url": format!("http://site.example/{}", "x".repeat(MOST_URL))}),
+            json!({"httpResponseHeaders": "true"}),
+            json!({"geolocation": "us"}),
+            json!({"ipType": "mobile"}),
+            json!({"httpRequestBody": "not base64"}),
+            json!({"customHttpRequestHeaders": [{"name": "Cookie", "value": "a=b"}]}),
+            json!({"requestHeaders": {"accept": "*/*"}}),
+            json!({"requestCookies": [{"name": "a", "value": "b"}]}),
+            json!({"session": {"id": "1"}}),
+        ] {
+            assert_eq!(plain("page", &more).0, 400, "{more}");
+        }
+        for action in [
+            json!({"action": "dance"}),
+            json!({"action": "waitForTimeout", "timeout": "1"}),
+            json!({"action": "evaluate"}),
+            json!({"action": "waitForSelector", "timeout": 16,
+                "selector": {"type": "css", "value": "#x"}}),
+        ] {
+            let more = json!({"actions": [action]});
+            assert_eq!(browser("page", &more).0, 400, "{more}");
+        }
+        let id = "123e4567-e89b-42d3-a456-426614174000";
+        assert_eq!(plain("page", &json!({"session": {"id": id}})).0, 200);
+    }
+
+    #[test]
+    fn failures_have_their_types() {
+        for (path, status, kind) in [
+            ("blocked", 520, "/download/temporary-error"),
+            ("slow", 500, "/server/timed-out"),
+            ("breaks", 500, "/server/internal"),
+            ("refused", 422, "/request/unprocessable"),
+        ] {
+            let (got, reply, _) = plain(path, &json!({}));
+            assert_eq!((got, &reply["type"]), (status, &json!(kind)));
+        }
+        let gone = json!({"url": "http://a.nowhere.example/"});
+        assert_eq!(plain("", &gone).0, 421);
+        assert_eq!(plain("garbage", &json!({})).1, json!({"hello": "world"}));
+    }
+}

@@ -1,0 +1,547 @@
+//! Scrapfly, Web Scraping API: a JSON envelope around the page; a body too large for it lies at an address of its own.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, cookies_of,
+    from_base64, to_base64,
+};
+
+/// The vendor, with the large bodies that wait to be fetched: the first one is number 1.
+#[derive(Default)]
+pub struct Scrapfly {
+    blobs: Mutex<Vec<Vec<u8>>>,
+}
+
+const PARAMETERS: [&str; 21] = [
+    "key",
+    "url",
+    "render_js",
+    "rendering_stage",
+    "rendering_wait",
+    "wait_for_selector",
+    "js",
+    "js_scenario",
+    "country",
+    "proxy_pool",
+    "asp",
+    "unblocker",
+    "cost_budget",
+    "session",
+    "cache",
+    "retry",
+    "timeout",
+    "lang",
+    "os",
+    "format",
+    "proxified_response",
+];
+const BROWSER_ONLY: [&str; 5] = [
+    "rendering_stage",
+    "rendering_wait",
+    "wait_for_selector",
+    "js",
+    "js_scenario",
+];
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "HEAD"];
+const BLOB: &str = "/scrape/blob/";
+const PICTURE: &str = "/scrape/screenshot/";
+/// The most bytes that the envelope carries.
+const MOST_CONTENT: usize = 5_000_000;
+const DATACENTER: &str = "public_datacenter_pool";
+const RESIDENTIAL: &str = "public_residential_pool";
+
+impl Vendor for Scrapfly {
+    fn name(&self) -> &'static str {
+        "provider_4"
+    }
+
+    fn answer(&self, asked: &Asked) -> Answered {
+        match KeyState::of(asked.param("key")) {
+            KeyState::Bad => return stated(401, "Unauthorized", "Invalid API key"),
+            KeyState::NoCredit => {
+                let text = "The quota of this subscription is used up";
+                return coded(429, "ERR::SCRAPE::QUOTA_LIMIT_REACHED", text, false);
+            }
+            KeyState::RateLimited => {
+                let code = "ERR::THROTTLE::MAX_REQUEST_RATE_EXCEEDED";
+                return coded(429, code, "Too many requests in this minute", true)
+                    .header("Retry-After", RETRY_AFTER);
+            }
+            KeyState::Good => {}
+        }
+        if asked.path != "/scrape" {
+            return self.kept(asked);
+        }
+        match wanted(asked) {
+            Ok(wanted) => self.served(asked, &wanted),
+            Err(reason) => refusal(&reason),
+        }
+    }
+}
+
+impl Scrapfly {
+    /// A large body or a picture.
+    fn kept(&self, asked: &Asked) -> Answered {
+        if asked.method == "GET" && asked.path.starts_with(PICTURE) {
+            return Answered::new(200, "image/png", IMAGE);
+        }
+        let place = asked.path.strip_prefix(BLOB).map(str::parse::<usize>);
+        let index = match place {
+            Some(Ok(number)) if asked.method == "GET" => number.checked_sub(1),
+            _ => None,
+        };
+        let blobs = self.blobs();
+        match index.and_then(|index| blobs.get(index)) {
+            Some(body) => Answered::new(200, "application/octet-stream", body.clone()),
+            None => stated(404, "Not Found", "There is nothing here"),
+        }
+    }
+
+    fn blobs(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a body; the same body keeps its number.
+    fn keep(&self, body: &[u8]) -> usize {
+        let mut blobs = self.blobs();
+        if let Some(index) = blobs.iter().position(|known| known == body) {
+            return index + 1;
+        }
+        blobs.push(body.to_vec());
+        blobs.len()
+    }
+
+    fn served(&self, asked: &Asked, wanted: &Wanted) -> Answered {
+        let page = match Target::of(wanted) {
+            Target::Page(page) => page,
+            Target::Blocked => {
+                return failed(422, "ERR::ASP::SHIELD_PROTECTION_FAILED", wanted, true);
+            }
+            Target::Unreachable => {
+                return failed(422, "ERR::SCRAPE::DNS_NAME_NOT_RESOLVED", wanted, false);
+            }
+            Target::Slow => return failed(504, "ERR::SCRAPE::OPERATION_TIMEOUT", wanted, true),
+            Target::VendorDown => {
+                return stated(500, "Internal Server Error", "Something broke, try again");
+            }
+            Target::Garbage => return Answered::json(200, &json!({"hello": "world"})),
+            Target::Refused => return refusal("These options do not go with this domain"),
+        };
+        let cost = cost(wanted, &page);
+        let budget = asked
+            .param("cost_budget")
+            .and_then(|text| text.parse().ok());
+        if budget.is_some_and(|budget: usize| budget < cost) {
+            return refusal("cost_budget is below the least cost of this scrape");
+        }
+        if asked.param("proxified_response") == Some("true") {
+            let answer = Answered {
+                status: page.status,
+                headers: page.headers.clone(),
+                body: page.body.clone(),
+                ..Answered::default()
+            };
+            return answer.header("X-Scrapfly-Api-Cost", cost);
+        }
+        let mut result = result(&page);
+        (result["content"], result["format"]) = self.content(asked, &page);
+        result["browser_data"] = match wanted.javascript {
+            true => json!({"javascript_evaluation_result": wanted.script.as_ref().map(|_| "")}),
+            false => Value::Null,
+        };
+        result["screenshots"] = screenshots(asked);
+        let answer = Answered::json(200, &envelope(wanted, cost, &result))
+            .header("X-Scrapfly-Api-Cost", cost);
+        match result["error"]["code"].as_str() {
+            Some(code) => answer
+                .header("X-Scrapfly-Reject-Code", code)
+                .header("X-Scrapfly-Reject-Retryable", false),
+            None => answer,
+        }
+    }
+
+    /// The content and the name of its form.
+    fn content(&self, asked: &Asked, page: &TargetPage) -> (Value, Value) {
+        let text = std::str::from_utf8(&page.body);
+        if page.body.len() > MOST_CONTENT {
+            let address = format!("{}{BLOB}{}", asked.origin, self.keep(&page.body));
+            let form = if text.is_ok() { "clob" } else { "blob" };
+            return (address.into(), form.into());
+        }
+        match text {
+            Ok(text) => (text.into(), "text".into()),
+            Err(_) => (to_base64(&page.body).into(), "binary".into()),
+        }
+    }
+}
+
+/// `headers[x]` for the group `headers` is `x`.
+fn member<'a>(name: &'a str, group: &str) -> Option<&'a str> {
+    let rest = name.strip_prefix(group)?.strip_prefix('[')?;
+    rest.strip_suffix(']').filter(|member| !member.is_empty())
+}
+
+fn flag(asked: &Asked, name: &str, default: bool) -> Result<bool, String> {
+    match asked.param(name) {
+        None => Ok(default),
+        Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(_) => Err(format!("{name} must be a boolean")),
+    }
+}
+
+fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
+    let value = asked.param(name).map(str::parse::<u64>).transpose();
+    value.map_err(|_| format!("{name} must be a number"))
+}
+
+fn encoded(asked: &Asked, name: &str) -> Result<Option<String>, String> {
+    let Some(text) = asked.param(name) else {
+        return Ok(None);
+    };
+    let bytes = match text.contains(['+', '/']) {
+        true => None,
+        false => from_base64(text),
+    };
+    match bytes.map(String::from_utf8) {
+        Some(Ok(decoded)) => Ok(Some(decoded)),
+        _ => Err(format!("{name} must be base64 for addresses")),
+    }
+}
+
+fn wanted(asked: &Asked) -> Result<Wanted, String> {
+    if !METHODS.contains(&asked.method.as_str()) {
+        return Err(format!("{} is not supported", asked.method));
+    }
+    let mut wanted = Wanted::new(asked.param("url").ok_or("url is required")?);
+    if !(wanted.url.starts_with("http://") || wanted.url.starts_with("https://")) {
+        return Err("url must begin with http:// or https://".to_owned());
+    }
+    wanted.method = asked.method.clone();
+    wanted.body = asked.body.clone();
+    wanted.javascript = flag(asked, "render_js", false)?;
+    for (name, value) in &asked.query {
+        if let Some(header) = member(name, "headers") {
+            match header.to_lowercase().as_str() {
+                "cookie" => wanted.cookies.extend(cookies_of(value)),
+                header => wanted.headers.push((header.to_owned(), value.clone())),
+            }
+        } else if member(name, "screenshots").is_some() {
+            let is_whole = value == "fullpage";
+            wanted.screenshot = Some(if is_whole { "full_page" } else { "window" });
+        } else if !PARAMETERS.contains(&name.as_str()) {
+            return Err(format!("{name} is not an option"));
+        }
+    }
+    let mut browser_only = BROWSER_ONLY.iter();
+    let misplaced = browser_only.find(|name| asked.param(name).is_some());
+    if !wanted.javascript && (misplaced.is_some() || wanted.screenshot.is_some()) {
+        return Err("this option needs render_js=true".to_owned());
+    }
+    for (name, known) in [
+        ("rendering_stage", ["complete", "domcontentloaded"]),
+        ("proxy_pool", [DATACENTER, RESIDENTIAL]),
+        ("format", ["raw", "raw"]),
+    ] {
+        if asked
+            .param(name)
+            .is_some_and(|value| !known.contains(&value))
+        {
+            return Err(format!("{name} has no such choice"));
+        }
+    }
+    for name in ["asp", "unblocker", "cache", "proxified_response"] {
+        flag(asked, name, false)?;
+    }
+    if number(asked, "timeout")?.is_some() && flag(asked, "retry", true)? {
+        return Err("timeout needs retry=false".to_owned());
+    }
+    flag(asked, "retry", true)?;
+    number(asked, "cost_budget")?;
+    let country = asked.param("country");
+    let is_code =
+        |code: &str| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    if country.is_some_and(|code| !is_code(code)) {
+        return Err("country must have two letters".to_owned());
+    }
+    let scenario = encoded(asked, "js_scenario")?;
+    if scenario.is_some_and(|text| serde_json::from_str::<Vec<Value>>(&text).is_err()) {
+        return Err("js_scenario must be a list".to_owned());
+    }
+    wanted.wait_ms = number(asked, "rendering_wait")?;
+    wanted.wait_for = asked.param("wait_for_selector").map(str::to_owned);
+    wanted.script = encoded(asked, "js")?;
+    wanted.country = country.map(str::to_uppercase);
+    wanted.residential = asked.param("proxy_pool") == Some(RESIDENTIAL);
+    Ok(wanted)
+}
+
+/// Credits of a page: by pool and browser, and more for large ones, by 100 KB.
+fn cost(wanted: &Wanted, page: &TargetPage) -> usize {
+    if matches!(page.status, 429 | 503) {
+        return 0;
+    }
+    let pool = if wanted.residential { 25 } else { 1 };
+    let (browser, included) = match wanted.javascript {
+        true => (5, 3_000_000),
+        false => (0, 1_000_000),
+    };
+    let beyond = page.body.len().saturating_sub(included);
+    pool + browser + beyond.div_ceil(100_000)
+}
+
+/// What is known about the page, all but its content.
+fn result(page: &TargetPage) -> Value {
+    let mut headers = Map::new();
+    for (name, value) in &page.headers {
+        match headers.get_mut(name) {
+            Some(Value::Array(values)) => values.push(json!(value)),
+            _ if name == "set-cookie" => {
+                headers.insert(name.clone(), json!([value]));
+            }
+            _ => {
+                headers.insert(name.clone(), json!(value));
+            }
+        }
+    }
+    let cookie = |(name, value): &(String, String)| json!({"name": name, "value": value, "domain": "", "path": "/", "http_only": false});
+    let is_good = page.status < 400;
+    let error = json!({
+        "code": "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE", "http_code": page.status,
+        "message": "The website answered with an error", "retryable": false,
+    });
+    json!({
+        "url": page.url, "status_code": page.status, "success": is_good,
+        "content_type": page.header("content-type"), "response_headers": headers,
+        "cookies": page.cookies().iter().map(cookie).collect::<Value>(),
+        "error": if is_good { Value::Null } else { error },
+    })
+}
+
+fn screenshots(asked: &Asked) -> Value {
+    let names = asked.query.iter();
+    let names = names.filter_map(|(name, _)| member(name, "screenshots"));
+    let shot = |name: &str| {
+        let address = format!("{}{PICTURE}{name}", asked.origin);
+        (name.to_owned(), json!({"url": address, "extension": "png"}))
+    };
+    Value::Object(names.map(shot).collect())
+}
+
+fn envelope(wanted: &Wanted, cost: usize, result: &Value) -> Value {
+    json!({
+        "uuid": "req-1",
+        "config": {"url": wanted.url, "method": wanted.method, "render_js": wanted.javascript},
+        "context": {"cost": {"total": cost, "details": []}},
+        "result": result,
+    })
+}
+
+/// A scrape that brought nothing from the target.
+fn failed(status: u16, code: &str, wanted: &Wanted, retryable: bool) -> Answered {
+    let text = "The scrape did not succeed";
+    let error = json!({"code": code, "http_code": status, "message": text, "retryable": retryable});
+    let result = json!({"success": false, "error": error, "content": null});
+    Answered::json(status, &envelope(wanted, 0, &result))
+        .header("X-Scrapfly-Api-Cost", 0)
+        .header("X-Scrapfly-Reject-Code", code)
+        .header("X-Scrapfly-Reject-Retryable", retryable)
+}
+
+fn refusal(message: &str) -> Answered {
+    coded(400, "ERR::SCRAPE::CONFIG_ERROR", message, false)
+}
+
+fn coded(status: u16, code: &str, message: &str, retryable: bool) -> Answered {
+    Answered::json(status, &json!({"code": code, "message": message}))
+        .header("X-Scrapfly-Reject-Code", code)
+        .header("X-Scrapfly-Reject-Retryable", retryable)
+}
+
+fn stated(status: u16, reason: &str, message: &str) -> Answered {
+    let body = json!({
+        "status": "error", "http_code": status, "reason": reason,
+        "error_id": "req-1", "message": message,
+    });
+    Answered::json(status, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, LARGE_BYTES, PAGE, PAGE_RENDERED, POOR_KEY};
+    use super::*;
+
+    fn ask(vendor: &Scrapfly, path: &str, query: &[(&str, &str)]) -> (Answered, Value) {
+        let query = query.iter();
+        let answer = vendor.answer(&Asked {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            query: query
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            origin: "http://127.0.0.1:1".to_owned(),
+        });
+        let reply = serde_json::from_slice(&answer.body).unwrap_or_default();
+        (answer, reply)
+    }
+
+    fn scrape(path: &str, more: &[(&str, &str)]) -> (Answered, Value) {
+        let url = format!("http://site.example/{path}");
+        let mut query = vec![("key", GOOD_KEY), ("url", url.as_str())];
+        query.extend(more);
+        ask(&Scrapfly::default(), "/scrape", &query)
+    }
+
+    #[test]
+    fn a_page_comes_in_the_envelope() {
+        let (answer, reply) = scrape("moved", &[("country", "us")]);
+        let result = &reply["result"];
+        assert_eq!(answer.status, 200);
+        assert_eq!(result["content"], PAGE);
+        assert_eq!(result["format"], "text");
+        assert_eq!(result["success"], true);
+        assert_eq!(result["status_code"], 200);
+        assert_eq!(result["url"], "http://site.example/page");
+        assert_eq!(result["response_headers"]["x-target"], "yes");
+        assert_eq!(result["response_headers"]["set-cookie"][1], "sea=north");
+        assert_eq!(result["cookies"][0]["value"], "cod");
+        assert_eq!(reply["context"]["cost"]["total"], 1);
+        assert_eq!(reply["uuid"], "req-1");
+        let (_, picture) = scrape("image", &[]);
+        assert_eq!(picture["result"]["format"], "binary");
+        assert_eq!(picture["result"]["content"], to_base64(&IMAGE));
+        let (raw, _) = scrape("page", &[("proxified_response", "true")]);
+        assert_eq!(raw.body, PAGE.as_bytes());
+    }
+
+    #[test]
+    fn a_browser_takes_scripts_waits_and_pictures() {
+        let more = [
+            ("render_js", "true"),
+            ("rendering_wait", "500"),
+            ("wait_for_selector", "#x"),
+            ("js", "cmV0dXJuIDE"),
+            ("screenshots[main]", "fullpage"),
+            ("headers[X-Fish]", "cod"),
+            ("headers[cookie]", "a=b"),
+            ("proxy_pool", RESIDENTIAL),
+        ];
+        let (_, reply) = scrape("echo", &more);
+        let text = reply["result"]["content"].as_str().unwrap_or_default();
+        let echo: Value = serde_json::from_str(text).unwrap_or_default();
+        assert_eq!(echo["script"], "return 1");
+        assert_eq!(echo["wait_ms"], 500);
+        assert_eq!(echo["headers"], json!([["x-fish", "cod"]]));
+        assert_eq!(echo["cookies"], json!([["a", "b"]]));
+        assert_eq!(echo["screenshot"], "full_page");
+        assert_eq!(reply["context"]["cost"]["total"], 30);
+        let address = "http://127.0.0.1:1/scrape/screenshot/main";
+        assert_eq!(reply["result"]["screenshots"]["main"]["url"], address);
+        let (_, rendered) = scrape("page", &more);
+        assert_eq!(rendered["result"]["content"], PAGE_RENDERED);
+    }
+
+    #[test]
+    fn a_large_body_is_fetched_with_the_key() {
+        let vendor = Scrapfly::default();
+        let query = [("key", GOOD_KEY), ("url", "http://site.example/large")];
+        for _ in 0..2 {
+            let (_, reply) = ask(&vendor, "/scrape", &query);
+            assert_eq!(reply["result"]["format"], "clob");
+            let address = "http://127.0.0.1:1/scrape/blob/1";
+            assert_eq!(reply["result"]["content"], address);
+            assert_eq!(reply["context"]["cost"]["total"], 52);
+        }
+        let (blob, _) = ask(&vendor, "/scrape/blob/1", &query[..1]);
+        assert_eq!((blob.status, blob.body.len()), (200, LARGE_BYTES + 7));
+        assert_eq!(ask(&vendor, "/scrape/blob/1", &[]).0.status, 401);
+        for path in ["/scrape/blob/0", "/scrape/blob/2", "/scrape/blob/x", "/"] {
+            assert_eq!(ask(&vendor, path, &query[..1]).0.status, 404, "{path}");
+        }
+    }
+
+    #[test]
+    fn keys_decide() {
+        let vendor = Scrapfly::default();
+        for (key, status, code) in [
+            (BAD_KEY, 401, Value::Null),
+            (POOR_KEY, 429, json!("ERR::SCRAPE::QUOTA_LIMIT_REACHED")),
+            (
+                BUSY_KEY,
+                429,
+                json!("ERR::THROTTLE::MAX_REQUEST_RATE_EXCEEDED"),
+            ),
+        ] {
+            let query = [("key", key), ("url", "http://site.example/page")];
+            let (answer, reply) = ask(&vendor, "/scrape", &query);
+            assert_eq!((answer.status, &reply["code"]), (status, &code));
+            let waits = answer.headers.iter().any(|(name, _)| name == "Retry-After");
+            assert_eq!(waits, key == BUSY_KEY);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for more in [
+            [("fish", "1")].as_slice(),
+            &[("headers[]", "1")],
+            &[("render_js", "1")],
+            &[("rendering_wait", "5")],
+            &[("wait_for_selector", "#x")],
+            &[("js", "YQ")],
+            &[("screenshots[main]", "fullpage")],
+            &[("render_js", "true"), ("js", "+/8=")],
+            &[("render_js", "true"), ("js_scenario", "e30")],
+            &[("timeout", "1000")],
+            &[("timeout", "1000"), ("retry", "true")],
+            &[("country", "US")],
+            &[("proxy_pool", "mine")],
+            &[("format", "markdown")],
+            &[("cost_budget", "0")],
+        ] {
+            let (answer, reply) = scrape("page", more);
+            assert_eq!(answer.status, 400, "{more:?}");
+            assert_eq!(reply["code"], "ERR::SCRAPE::CONFIG_ERROR");
+        }
+        let fits = [
+            ("timeout", "1000"),
+            ("retry", "false"),
+            ("cost_budget", "1"),
+        ];
+        assert_eq!(scrape("page", &fits).0.status, 200);
+    }
+
+    #[test]
+    fn failures_have_their_codes() {
+        for (path, status, cost) in [("missing", 404, 1), ("forbidden", 403, 1), ("busy", 503, 0)] {
+            let (answer, reply) = scrape(path, &[]);
+            let error = &reply["result"]["error"];
+            assert_eq!(answer.status, 200);
+            assert_eq!(error["code"], "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE");
+            assert_eq!(reply["result"]["status_code"], status);
+            assert_eq!(reply["context"]["cost"]["total"], cost);
+            let text = reply["result"]["content"].as_str().unwrap_or_default();
+            assert!(text.starts_with("<h1>"));
+        }
+        for (path, status, code) in [
+            ("blocked", 422, "ERR::ASP::SHIELD_PROTECTION_FAILED"),
+            ("slow", 504, "ERR::SCRAPE::OPERATION_TIMEOUT"),
+        ] {
+            let (answer, reply) = scrape(path, &[]);
+            let error = &reply["result"]["error"];
+            assert_eq!((answer.status, &error["code"]), (status, &json!(code)));
+            assert!(reply["result"].get("status_code").is_none());
+        }
+        assert_eq!(scrape("breaks", &[]).0.status, 500);
+        assert_eq!(scrape("refused", &[]).0.status, 400);
+        assert_eq!(scrape("garbage", &[]).1, json!({"hello": "world"}));
+        let query = [("key", GOOD_KEY), ("url", "http://a.nowhere.example/")];
+        let (dead, _) = ask(&Scrapfly::default(), "/scrape", &query);
+        assert_eq!(dead.status, 422);
+    }
+}

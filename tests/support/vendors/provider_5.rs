@@ -1,0 +1,500 @@
+//! Scrape.do: the page itself with the target's headers, and facts in `scrape.do-*` headers; JSON when it is asked for.
+
+use serde_json::{Value, json};
+
+use super::{
+    Answered, Asked, IMAGE, KeyState, Target, TargetPage, Vendor, Wanted, cookies_of, to_base64,
+};
+
+/// The vendor.
+pub struct ScrapeDo;
+
+const PARAMETERS: [&str; 28] = [
+    "token",
+    "url",
+    "render",
+    "transparentResponse",
+    "customWait",
+    "waitSelector",
+    "waitUntil",
+    "playWithBrowser",
+    "customHeaders",
+    "extraHeaders",
+    "forwardHeaders",
+    "setCookies",
+    "geoCode",
+    "super",
+    "screenShot",
+    "fullScreenShot",
+    "particularScreenShot",
+    "returnJSON",
+    "sessionId",
+    "blockResources",
+    "width",
+    "height",
+    "device",
+    "disableRedirection",
+    "timeout",
+    "retryTimeout",
+    "disableRetry",
+    "pureCookies",
+];
+const BROWSER_ONLY: [&str; 7] = [
+    "customWait",
+    "waitSelector",
+    "waitUntil",
+    "playWithBrowser",
+    "screenShot",
+    "fullScreenShot",
+    "particularScreenShot",
+];
+/// Parameters that ask for a picture, with the name of it in the reply.
+const PICTURES: [(&str, &str); 3] = [
+    ("screenShot", "ScreenShot"),
+    ("fullScreenShot", "FullScreenShot"),
+    ("particularScreenShot", "ParticularScreenShot"),
+];
+const WAITS: [&str; 4] = ["load", "domcontentloaded", "networkidle0", "networkidle2"];
+/// Headers that belong to the call and not to the target.
+const OF_THE_CALL: [&str; 6] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "accept-encoding",
+    "cookie",
+];
+
+impl Vendor for ScrapeDo {
+    fn name(&self) -> &'static str {
+        "provider_5"
+    }
+
+    fn answer(&self, asked: &Asked) -> Answered {
+        if asked.path != "/" {
+            return failure(404, "Not found");
+        }
+        match KeyState::of(asked.param("token")) {
+            KeyState::Bad => return failure(401, "The token is not valid"),
+            KeyState::NoCredit => {
+                return failure(401, "Your account has no credits left or is suspended");
+            }
+            KeyState::RateLimited => return failure(429, "Too many concurrent requests"),
+            KeyState::Good => {}
+        }
+        match wanted(asked) {
+            Ok(wanted) => served(asked, &wanted),
+            Err(reason) => failure(400, &reason),
+        }
+    }
+}
+
+fn is_on(asked: &Asked, name: &str) -> bool {
+    asked.param(name) == Some("true")
+}
+
+fn flag(asked: &Asked, name: &str) -> Result<bool, String> {
+    match asked.param(name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(format!("{name} must be true or false")),
+    }
+}
+
+fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
+    let value = asked.param(name).map(str::parse::<u64>).transpose();
+    value.map_err(|_| format!("{name} must be a number"))
+}
+
+fn wanted(asked: &Asked) -> Result<Wanted, String> {
+    if let Some(unknown) = asked.unknown_param(&PARAMETERS) {
+        return Err(format!("{unknown} is not a parameter"));
+    }
+    let url = asked.param("url").ok_or("url is required")?;
+    if !(url.starts_with("http://") || url.starts_with("https://")) {
+        return Err("url must begin with http:// or https://".to_owned());
+    }
+    for name in [
+        "transparentResponse",
+        "returnJSON",
+        "blockResources",
+        "disableRedirection",
+        "disableRetry",
+        "pureCookies",
+    ] {
+        flag(asked, name)?;
+    }
+    for name in ["sessionId", "width", "height", "timeout", "retryTimeout"] {
+        number(asked, name)?;
+    }
+    let javascript = flag(asked, "render")?;
+    let mut browser_only = BROWSER_ONLY.iter();
+    if let Some(name) = browser_only.find(|name| asked.param(name).is_some() && !javascript) {
+        return Err(format!("{name} needs render=true"));
+    }
+    let wait_until = asked.param("waitUntil");
+    if wait_until.is_some_and(|event| !WAITS.contains(&event)) {
+        return Err("waitUntil has no such event".to_owned());
+    }
+    if !matches!(
+        asked.param("device"),
+        None | Some("desktop" | "mobile" | "tablet")
+    ) {
+        return Err("device must be desktop, mobile or tablet".to_owned());
+    }
+    let screenshot = match (flag(asked, "screenShot")?, flag(asked, "fullScreenShot")?) {
+        (_, true) => Some("full_page"),
+        (true, false) => Some("window"),
+        (false, false) => asked.param("particularScreenShot").map(|_| "window"),
+    };
+    if screenshot.is_some() && !is_on(asked, "returnJSON") {
+        return Err("a screenshot needs returnJSON=true".to_owned());
+    }
+    let country = asked.param("geoCode");
+    let is_code =
+        |code: &str| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    if country.is_some_and(|code| !is_code(code)) {
+        return Err("geoCode must have two letters".to_owned());
+    }
+    let (headers, cookies) = sent_on(asked)?;
+    Ok(Wanted {
+        method: asked.method.clone(),
+        body: asked.body.clone(),
+        headers,
+        cookies,
+        javascript,
+        wait_ms: number(asked, "customWait")?,
+        wait_for: asked.param("waitSelector").map(str::to_owned),
+        script: script(asked)?,
+        country: country.map(str::to_uppercase),
+        residential: flag(asked, "super")?,
+        screenshot,
+        ..Wanted::new(url)
+    })
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// Headers and cookies for the target. Which headers of the call go on, and under which name, is up to three options.
+fn sent_on(asked: &Asked) -> Result<(Pairs, Pairs), String> {
+    let whole = flag(asked, "customHeaders")? | flag(asked, "forwardHeaders")?;
+    let extra = flag(asked, "extraHeaders")?;
+    if let Some(cookies) = asked.param("setCookies") {
+        return match whole || extra {
+            true => Err("setCookies does not go with header options".to_owned()),
+            false => Ok((Vec::new(), cookies_of(cookies))),
+        };
+    }
+    let name_there = |name: &str| match name.strip_prefix("sd-") {
+        Some(name) if extra => Some(name.to_owned()),
+        _ => whole.then(|| name.to_owned()),
+    };
+    let (mut headers, mut cookies) = (Vec::new(), Vec::new());
+    for (name, value) in &asked.headers {
+        match name_there(name).as_deref() {
+            Some("cookie") => cookies.extend(cookies_of(value)),
+            Some(name) if !OF_THE_CALL.contains(&name) => {
+                headers.push((name.to_owned(), value.clone()));
+            }
+            _ => {}
+        }
+    }
+    Ok((headers, cookies))
+}
+
+/// The steps for the browser.
+fn steps(asked: &Asked) -> Result<Vec<Value>, String> {
+    let text = asked.param("playWithBrowser").unwrap_or("[]");
+    let steps = serde_json::from_str::<Vec<Value>>(text);
+    let steps = steps.map_err(|_| "playWithBrowser must be a JSON list".to_owned())?;
+    let is_step = |step: &Value| match step["Action"].as_str() {
+        Some("Execute") => step["Execute"].is_string(),
+        Some(_) => true,
+        None => false,
+    };
+    match steps.iter().all(is_step) {
+        true => Ok(steps),
+        false => Err("playWithBrowser has a step without an action".to_owned()),
+    }
+}
+
+fn script(asked: &Asked) -> Result<Option<String>, String> {
+    let steps = steps(asked)?;
+    let script = steps.iter().find_map(|step| step["Execute"].as_str());
+    Ok(script.map(str::to_owned))
+}
+
+fn served(asked: &Asked, wanted: &Wanted) -> Answered {
+    match Target::of(wanted) {
+        Target::Page(page) => delivered(asked, wanted, &page),
+        Target::Blocked => failure(
+            502,
+            "The website could not be reached: every attempt failed",
+        ),
+        Target::Unreachable => failure(502, "The website could not be reached: no such host"),
+        Target::Slow => failure(502, "The website could not be reached: it took too long"),
+        Target::VendorDown => failure(500, "Something broke, try again"),
+        Target::Garbage => Answered::new(200, "text/html", "<html>"),
+        Target::Refused => failure(400, "This domain does not go with these parameters"),
+    }
+}
+
+fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
+    let is_charged = matches!(page.status, 200..=299 | 400 | 404 | 410);
+    if !is_charged && !is_on(asked, "transparentResponse") {
+        return failure(502, "The website answered with an error");
+    }
+    let credits = match (wanted.residential, wanted.javascript) {
+        _ if !is_charged => 0,
+        (false, false) => 1,
+        (false, true) => 5,
+        (true, false) => 10,
+        (true, true) => 25,
+    };
+    let in_json = is_on(asked, "returnJSON");
+    let mut answer = match in_json {
+        true => Answered::json(page.status, &enveloped(asked, page)),
+        false => Answered::new(page.status, page.header("content-type"), page.body.clone()),
+    };
+    answer = answer
+        .header("scrape.do-initial-status-code", page.status)
+        .header("scrape.do-resolved-url", &page.url)
+        .header("scrape.do-target-url", &wanted.url)
+        .header("scrape.do-request-cost", credits)
+        .header("scrape.do-remaining-credits", 1000)
+        .header("scrape.do-request-id", "req-1")
+        .header("scrape.do-rid", "req-1");
+    if page.url != wanted.url {
+        answer = answer.header("scrape.do-target-redirected-location", &page.url);
+    }
+    let pure = is_on(asked, "pureCookies");
+    if !pure {
+        let cookies = page.cookies();
+        let cookies = cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value};"));
+        answer = answer.header("scrape.do-cookies", cookies.collect::<String>());
+    }
+    let others = page.headers.iter().filter(|(name, _)| match name.as_str() {
+        "content-type" => false,
+        "set-cookie" => pure,
+        _ => true,
+    });
+    others.fold(answer, |answer, (name, value)| answer.header(name, value))
+}
+
+fn enveloped(asked: &Asked, page: &TargetPage) -> Value {
+    let asked_for = |name: &str| !matches!(asked.param(name), None | Some("false"));
+    let pictures = PICTURES.iter().filter(|(name, _)| asked_for(name));
+    let picture =
+        |(_, kind): &(&str, &str)| json!({"type": kind, "image": to_base64(&IMAGE), "error": null});
+    let steps = steps(asked).unwrap_or_default();
+    let done = |step: &Value| json!({"action": step["Action"], "success": true, "error": null});
+    json!({
+        "statusCode": page.status,
+        "content": page.text(),
+        "networkRequests": [],
+        "websocketResponses": [],
+        "actionResults": steps.iter().map(done).collect::<Value>(),
+        "screenShots": pictures.map(picture).collect::<Value>(),
+        "frames": [],
+    })
+}
+
+/// The vendor's own failure.
+fn failure(status: u16, message: &str) -> Answered {
+    let body = json!({
+        "StatusCode": status,
+        "Message": [message],
+        "PossibleCauses": ["See the documentation"],
+        "ErrorType": "ScrapeDoError",
+        "ErrorCode": status,
+        "Contact": "support",
+    });
+    Answered::json(status, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE, POOR_KEY};
+    use super::*;
+
+    fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    fn ask(query: &[(&str, &str)], headers: &[(&str, &str)]) -> (Answered, Value) {
+        let answer = ScrapeDo.answer(&Asked {
+            method: "DELETE".to_owned(),
+            path: "/".to_owned(),
+            query: owned(query),
+            headers: owned(headers),
+            body: Vec::new(),
+            origin: "http://127.0.0.1:1".to_owned(),
+        });
+        let reply = serde_json::from_slice(&answer.body).unwrap_or_default();
+        (answer, reply)
+    }
+
+    fn get(path: &str, more: &[(&str, &str)], headers: &[(&str, &str)]) -> (Answered, Value) {
+        let url = format!("http://site.example/{path}");
+        let mut query = vec![("token", GOOD_KEY), ("url", url.as_str())];
+        query.extend(more);
+        ask(&query, headers)
+    }
+
+    fn header<'a>(answer: &'a Answered, name: &str) -> Option<&'a str> {
+        let mut headers = answer.headers.iter();
+        let found = headers.find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    const CLEAR: (&str, &str) = ("transparentResponse", "true");
+
+    #[test]
+    fn a_page_comes_with_its_headers_and_facts() {
+        let (answer, _) = get("moved", &[CLEAR], &[]);
+        let resolved = "http://site.example/page";
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.body, PAGE.as_bytes());
+        assert_eq!(
+            header(&answer, "scrape.do-initial-status-code"),
+            Some("200")
+        );
+        assert_eq!(header(&answer, "scrape.do-resolved-url"), Some(resolved));
+        assert_eq!(
+            header(&answer, "scrape.do-cookies"),
+            Some("fish=cod;sea=north;")
+        );
+        assert_eq!(header(&answer, "scrape.do-request-cost"), Some("1"));
+        assert_eq!(header(&answer, "x-target"), Some("yes"));
+        assert_eq!(header(&answer, "set-cookie"), None);
+        let (pure, _) = get("image", &[CLEAR, ("pureCookies", "true")], &[]);
+        assert_eq!(pure.body, IMAGE);
+        assert_eq!(header(&pure, "scrape.do-cookies"), None);
+        assert_eq!(
+            header(&pure, "set-cookie"),
+            Some("fish=cod; Path=/; HttpOnly")
+        );
+    }
+
+    #[test]
+    fn the_browser_answers_in_json() {
+        let steps = r#"[{"Action": "Execute", "Execute": "1"}]"#;
+        let more = [
+            ("render", "true"),
+            ("super", "true"),
+            ("customWait", "500"),
+            ("waitSelector", "#x"),
+            ("playWithBrowser", steps),
+            ("fullScreenShot", "true"),
+            ("returnJSON", "true"),
+        ];
+        let (answer, reply) = get("echo", &more, &[]);
+        assert_eq!(header(&answer, "scrape.do-request-cost"), Some("25"));
+        assert_eq!(reply["screenShots"][0]["image"], to_base64(&IMAGE));
+        assert_eq!(reply["actionResults"][0]["action"], "Execute");
+        let text = reply["content"].as_str().unwrap_or_default();
+        let echo: Value = serde_json::from_str(text).unwrap_or_default();
+        assert_eq!(echo["script"], "1");
+        assert_eq!(echo["wait_ms"], 500);
+        assert_eq!(echo["wait_for"], "#x");
+        assert_eq!(echo["screenshot"], "full_page");
+        assert_eq!(echo["residential"], true);
+    }
+
+    #[test]
+    fn headers_go_on_by_their_option() {
+        let sent = [
+            ("host", "api"),
+            ("cookie", "a=b"),
+            ("sd-cookie", "c=d"),
+            ("sd-x-fish", "cod"),
+        ];
+        let whole = json!([["sd-cookie", "c=d"], ["sd-x-fish", "cod"]]);
+        for (option, headers, cookies) in [
+            (
+                "extraHeaders",
+                json!([["x-fish", "cod"]]),
+                json!([["c", "d"]]),
+            ),
+            ("customHeaders", whole.clone(), json!([["a", "b"]])),
+            ("forwardHeaders", whole, json!([["a", "b"]])),
+            ("render", json!([]), json!([])),
+        ] {
+            let (_, echo) = get("echo", &[(option, "true")], &sent);
+            assert_eq!(echo["headers"], headers, "{option}");
+            assert_eq!(echo["cookies"], cookies, "{option}");
+            assert_eq!(echo["method"], "DELETE");
+        }
+        let (_, echo) = get("echo", &[("setCookies", "a=b;c=d;")], &sent);
+        assert_eq!(echo["cookies"], json!([["a", "b"], ["c", "d"]]));
+    }
+
+    #[test]
+    fn keys_decide() {
+        for (key, status, word) in [
+            (BAD_KEY, 401, "token"),
+            (POOR_KEY, 401, "credits"),
+            (BUSY_KEY, 429, "concurrent"),
+        ] {
+            let (answer, reply) = ask(&[("token", key), ("url", "http://site.example/")], &[]);
+            assert_eq!(
+                (answer.status, &reply["StatusCode"]),
+                (status, &json!(status))
+            );
+            let message = reply["Message"][0].as_str().unwrap_or_default();
+            assert!(message.contains(word));
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for more in [
+            [("fish", "1")].as_slice(),
+            &[("render", "yes")],
+            &[("customWait", "5")],
+            &[("waitSelector", "#x")],
+            &[("render", "true"), ("customWait", "long")],
+            &[("render", "true"), ("waitUntil", "later")],
+            &[("render", "true"), ("playWithBrowser", "{}")],
+            &[("render", "true"), ("playWithBrowser", "[{}]")],
+            &[("render", "true"), ("screenShot", "true")],
+            &[("returnJSON", "true"), ("screenShot", "true")],
+            &[("setCookies", "a=b"), ("extraHeaders", "true")],
+            &[("setCookies", "a=b"), ("customHeaders", "true")],
+            &[("setCookies", "a=b"), ("forwardHeaders", "true")],
+            &[("geoCode", "usa")],
+            &[("device", "fridge")],
+        ] {
+            let (answer, _) = get("page", more, &[]);
+            assert_eq!(answer.status, 400, "{more:?}");
+        }
+        assert_eq!(ask(&[("token", GOOD_KEY)], &[]).0.status, 400);
+    }
+
+    #[test]
+    fn failures_have_their_statuses() {
+        for (path, status, told, cost) in [
+            ("missing", 404, Some("404"), Some("1")),
+            ("busy", 503, Some("503"), Some("0")),
+            ("forbidden", 403, Some("403"), Some("0")),
+            ("blocked", 502, None, None),
+            ("slow", 502, None, None),
+            ("breaks", 500, None, None),
+            ("refused", 400, None, None),
+            ("garbage", 200, None, None),
+        ] {
+            let (answer, _) = get(path, &[CLEAR], &[]);
+            assert_eq!(answer.status, status, "{path}");
+            assert_eq!(header(&answer, "scrape.do-initial-status-code"), told);
+            assert_eq!(header(&answer, "scrape.do-request-cost"), cost);
+        }
+        assert_eq!(get("busy", &[], &[]).0.status, 502);
+        let dead = [("token", GOOD_KEY), ("url", "http://a.nowhere.example/")];
+        assert_eq!(ask(&dead, &[]).0.status, 502);
+    }
+}
