@@ -36,7 +36,7 @@ use crate::page::{Payer, Rooms};
 use crate::plan::{ConfiguredPool, RouterMode};
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
-use crate::providers::Providers;
+use crate::providers::{PooledKeys, Providers};
 use crate::render::Renderer;
 use crate::robots::Robots;
 use crate::routing::Routing;
@@ -57,6 +57,22 @@ pub struct Places {
     pub data: PathBuf,
     /// The plugin manifest.
     pub plugins: PathBuf,
+}
+
+/// The operator's credentials at providers, as the configuration tells where to find them.
+///
+/// # Errors
+/// The file of credentials cannot be read, or is open to others.
+pub fn pooled_keys(config: &Config) -> anyhow::Result<PooledKeys> {
+    settings::providers(config).context("providers cannot be set up")
+}
+
+/// The prices of the configuration.
+///
+/// # Errors
+/// One of them is not a price.
+pub fn prices(config: &Config) -> anyhow::Result<Prices> {
+    settings::prices(config)
 }
 
 /// The whole server, joined.
@@ -128,8 +144,8 @@ impl Engine {
             settings::robots_token(config)?,
         ));
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
-        let providers = settings::providers(config).context("providers cannot be set up")?;
-        let providers = Arc::new(Providers::new(fetcher.clone(), providers));
+        let keys = pooled_keys(config)?;
+        let providers = Arc::new(Providers::new(fetcher.clone(), keys));
         let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
             .with_cache(pages)
             .with_providers(providers);

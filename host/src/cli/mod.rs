@@ -4,6 +4,7 @@ mod account;
 mod crawl;
 mod engine_args;
 pub mod plugin;
+mod provider;
 mod scrape;
 mod serve;
 
@@ -32,6 +33,9 @@ enum Command {
     Crawl(crawl::CrawlArgs),
     /// Create accounts, top them up, read their statements.
     Account(account::AccountArgs),
+    /// List providers, show what they would be sent, try one.
+    #[command(subcommand)]
+    Provider(provider::ProviderCommand),
     /// Write, build, test, check and list plugins.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
@@ -59,6 +63,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Plugin(command) => plugin::run(command),
+        Command::Provider(command) => provider::run(command),
     }
 }
 

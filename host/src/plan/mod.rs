@@ -287,6 +287,8 @@ pub struct RouterPlan {
     pub token: Option<Secret>,
     /// The caller's keys by credential name; those of no loaded provider have no effect.
     pub credentials: BTreeMap<String, Secret>,
+    /// Whether nobody but [`Self::provider`] may serve the page. No request can ask for it; the command line does.
+    pub is_pinned: bool,
 }
 
 /// Whose credentials may pay a provider.

@@ -84,6 +84,7 @@ pub fn plan(
         funding,
         token: wish.token,
         credentials: wish.credentials,
+        is_pinned: false,
     })
 }
 

@@ -40,7 +40,7 @@ impl Keys {
     }
 
     /// Names and values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.0.iter();
         pairs.map(|(name, secret)| (name.as_str(), secret.expose()))
     }

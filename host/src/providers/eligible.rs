@@ -69,6 +69,9 @@ pub(super) fn candidates<'a>(
     let router = &wish.plan.router;
     let needs = needs(wish.plan, wish.url, wish.javascript);
     let mut able: Vec<_> = plugins.filter(|plugin| can(plugin, needs, wish)).collect();
+    if router.is_pinned {
+        able.retain(|plugin| Some(plugin.info().name.as_str()) == router.provider.as_deref());
+    }
     // Stable: those that are not preferred keep their order.
     able.sort_by_key(|plugin| Some(plugin.info().name.as_str()) != router.provider.as_deref());
     let may_pool = wish.may_pool && router.funding == Funding::Any;

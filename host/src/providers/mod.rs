@@ -25,7 +25,7 @@ pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, prepare};
 pub use eligible::{Candidate, Payment, Wish};
 pub use pooled::{PooledError, PooledKeys};
-pub use stats::{ProviderStatus, Tally};
+pub use stats::{ProviderStatus, RouteStatus, Tally, listed};
 pub use task::{Engagement, task};
 
 use crate::fetch::Fetcher;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Candidate, Payment, VendorFailure, VendorPage};
+use super::{Candidate, Payment, PooledKeys, VendorFailure, VendorPage};
 use crate::model::Nanodollars;
-use crate::plugins::{Grant, ProviderPlugin};
+use crate::plugins::{Grant, ProviderPlugin, Registry};
 
 /// Counters by provider and payment.
 #[derive(Default)]
@@ -157,6 +157,16 @@ impl Board {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, Payment), Arc<Counts>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The providers of a registry, none of them asked yet.
+pub fn listed(registry: &Registry, pooled: &PooledKeys) -> Vec<ProviderStatus> {
+    let board = Board::default();
+    let status = |plugin: &Arc<ProviderPlugin>| {
+        let has_pooled = pooled.keys(plugin).is_some();
+        board.status(plugin, has_pooled, (0, Duration::ZERO))
+    };
+    registry.providers().map(status).collect()
 }
 
 impl Counts {

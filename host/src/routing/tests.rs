@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -13,12 +14,17 @@ use crate::plan::testing::page_plan;
 use crate::plan::{FetchPlan, Pool};
 use crate::politeness::PolitenessConfig;
 
-/// A client without bounds.
+static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
+
+/// A client without bounds and without plugins.
 pub(super) fn anyone(jar: &CookieJar) -> Client<'_> {
     Client {
         owner: "someone",
         jar,
         bytes_max: u64::MAX,
+        registry: &NO_PLUGINS,
+        may_pool: true,
+        affords: &|_| true,
     }
 }
 

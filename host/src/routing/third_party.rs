@@ -74,6 +74,10 @@ impl Routing {
             Asked::Served(served) => return Ok(*served),
             Asked::Nobody(attempts) => attempts,
         };
+        if plan.router.is_pinned {
+            let message = "it cannot do what is asked, or has no credentials";
+            return attempts.give_up(Err(PageFailure::new(status::UNKNOWN, message)));
+        }
         match self.serve_ourselves(plan, url, client, deadline).await {
             Ok(mut served) => {
                 attempts.tell(&mut served);

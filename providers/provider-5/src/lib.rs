@@ -71,7 +71,7 @@ impl Provider for ScrapeDo {
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let has_headers = !task.headers.is_empty();
-        // The vendor takes its cookie parameter only without headers.
+        // The vendor takes its cookie parameter only without headers; a cookie is a header like the others then.
         let (in_query, in_header) = match has_headers {
             true => (None, task.cookie_line()),
             false => (task.cookies_with(";"), None),
@@ -93,7 +93,7 @@ impl Provider for ScrapeDo {
             .prefixed_headers("sd-", &task.headers)
             .body(task.body.clone());
         let request = match in_header {
-            Some(line) => request.header("Cookie", &line),
+            Some(line) => request.header("sd-Cookie", &line),
             None => request,
         };
         let script = task
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(request.query_value("fullScreenShot"), None);
         assert_eq!(
             request.headers,
-            [pair("sd-Accept", "a/b"), pair("Cookie", "n=v; m=w")]
+            [pair("sd-Accept", "a/b"), pair("sd-Cookie", "n=v; m=w")]
         );
         assert_eq!(
             (request.method.as_str(), request.body.as_slice()),

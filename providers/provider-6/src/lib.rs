@@ -76,6 +76,8 @@ impl Provider for ZenRows {
             .query("url", &task.url)
             .query("js_render", if task.javascript { "true" } else { "false" })
             .query("original_status", "true")
+            // A missing page costs as much without its body.
+            .query("allowed_status_codes", "404")
             .query_if(task.is_residential(), "premium_proxy", "true")
             .query_some("proxy_country", task.country_lower())
             .query_if(custom_headers, "custom_headers", "true")
@@ -269,7 +271,7 @@ mod tests {
         assert_eq!(
             request.url,
             "https://api.zenrows.com/v1/?url=https%3A%2F%2Fshop.example%2Fa%3Fb%3D1%26c%3D2%23d\
-             &js_render=false&original_status=true"
+             &js_render=false&original_status=true&allowed_status_codes=404"
         );
         let key = Credential::Query("apikey".to_owned(), KEY.to_owned());
         assert_eq!(request.credentials, [key]);

@@ -230,11 +230,19 @@ fn status_in(text: &str) -> Option<u16> {
     numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
 }
 
+/// Whether the vendor refuses a field.
+fn is_validation(reply: &Reply<'_>) -> bool {
+    let said: Value = reply.json().unwrap_or_default();
+    said["error_code"] == "validation"
+}
+
 /// What it means when the vendor has not asked the target.
 fn own_class(reply: &Reply<'_>) -> Class {
     match reply.status {
-        // A zone that is not there is as wrong as a token.
-        400 if reply.text().to_lowercase().contains("zone") => Class::BadKey,
+        // A zone that is not there is as wrong as a token; a refused field may merely be named beside one.
+        400 if !is_validation(reply) && reply.text().to_lowercase().contains("zone") => {
+            Class::BadKey
+        }
         400 => Class::BadRequest,
         401 | 403 => Class::BadKey,
         402 => Class::NoCredit,

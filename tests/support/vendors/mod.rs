@@ -19,6 +19,7 @@ pub mod provider_6;
 pub mod provider_7;
 pub mod provider_8;
 pub mod provider_9;
+mod read;
 
 /// A request as a vendor gets it.
 #[derive(Clone, Debug)]
@@ -57,6 +58,23 @@ pub trait Vendor: Send + Sync {
 
     /// Answers one request.
     fn answer(&self, asked: &Asked) -> Answered;
+}
+
+/// Every vendor.
+pub fn all() -> Vec<Box<dyn Vendor>> {
+    vec![
+        Box::new(provider_1::Zyte),
+        Box::new(provider_2::ScrapingBee),
+        Box::new(provider_3::ScraperApi),
+        Box::<provider_4::Scrapfly>::default(),
+        Box::new(provider_5::ScrapeDo),
+        Box::new(provider_6::ZenRows),
+        Box::new(provider_7::BrightData),
+        Box::<provider_8::Apify>::default(),
+        Box::new(provider_9::Browserless),
+        Box::new(provider_10::Oxylabs),
+        Box::new(provider_11::Decodo),
+    ]
 }
 
 /// The account behind a key.
@@ -191,6 +209,8 @@ pub struct TargetPage {
 pub const PAGE: &str = "<!DOCTYPE html><html><head><title>Fish</title></head><body><h1>Fish</h1><p>Grüße \"aus\" 東京 &amp; \\ more</p></body></html>";
 /// What the page becomes when scripts run.
 pub const PAGE_RENDERED: &str = "<!DOCTYPE html><html><head><title>Fish</title></head><body><h1>Fish, rendered</h1></body></html>";
+/// What a target shows to those that it turns away, where a vendor delivers that.
+pub const TURNED_AWAY: &str = "<h1>Access denied</h1>";
 /// A picture: bytes that are no text in any character set.
 pub const IMAGE: [u8; 16] = [
     0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', 0, 0xff, 0xfe, 0x80, 0xc3, 0x28, 0, 1,
@@ -221,7 +241,10 @@ impl Target {
             "json" => page(200, &wanted.url, "application/json", r#"{"fish": ["cod"]}"#),
             "moved" => {
                 let url = format!("http://{host}/page");
-                TargetPage { url, ..html(200, PAGE) }
+                TargetPage {
+                    url,
+                    ..html(200, PAGE)
+                }
             }
             "echo" => page(
                 200,
@@ -354,7 +377,9 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub fn to_base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+        let word = chunk
+            .iter()
+            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
             << (8 * (3 - chunk.len()));
         for place in 0..4 {
             match place <= chunk.len() {
@@ -368,7 +393,10 @@ pub fn to_base64(bytes: &[u8]) -> String {
 
 /// Bytes of a base64 text, padded or not, in the standard alphabet or the one for addresses.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    let text = text
+        .trim_end_matches('=')
+        .replace('-', "+")
+        .replace('_', "/");
     let mut bytes = Vec::new();
     let (mut word, mut bits) = (0_u32, 0);
     for letter in text.bytes() {

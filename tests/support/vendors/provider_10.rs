@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::provider_7::{
-    Field, address, flag_of, json_fields, known_fields, statuses, text_of, text_pairs,
-    without_cookies,
+use super::read::{
+    Field, address, cookies_shown, country_code, device, flag_of, headers_shown, json_fields,
+    known_fields, statuses, text_of, text_pairs, without_cookies,
 };
-use super::{
-    Answered, Asked, IMAGE, KeyState, Target, TargetPage, Vendor, Wanted, from_base64, to_base64,
-};
+use super::{Answered, Asked, IMAGE, KeyState, Target, Vendor, Wanted, from_base64, to_base64};
 
 /// The vendor.
 pub struct Oxylabs;
@@ -278,49 +276,9 @@ fn refusal(status: u16, message: &str) -> Answered {
     Answered::json(status, &json!({"message": message}))
 }
 
-/// Headers of a page as an object; its cookies have their own list.
-pub(super) fn headers_shown(page: &TargetPage) -> Value {
-    let headers = page.headers.iter().filter(|(name, _)| name != "set-cookie");
-    headers
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect::<Map<_, _>>()
-        .into()
-}
-
-/// Cookies of a page as a list of keys and values.
-pub(super) fn cookies_shown(page: &TargetPage) -> Value {
-    let cookies = page.cookies();
-    cookies
-        .iter()
-        .map(|(name, value)| json!({"key": name, "value": value}))
-        .collect()
-}
-
-/// The two letters of a country's English name.
-pub(super) fn country_code(name: &str) -> Result<String, String> {
-    let code = match name {
-        "United States" => "US",
-        "Germany" => "DE",
-        "France" => "FR",
-        "United Kingdom" => "GB",
-        "Japan" => "JP",
-        _ => return Err(format!("Unknown location: {name}")),
-    };
-    Ok(code.to_owned())
-}
-
-/// Refuses the name of an unknown kind of device.
-pub(super) fn device(name: Option<&str>) -> Result<(), String> {
-    let kind = name.map(|name| name.split('_').next().unwrap_or(name));
-    match kind {
-        None | Some("desktop" | "mobile" | "tablet") => Ok(()),
-        Some(_) => Err("Unknown kind of device".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::provider_7::tests::{body, header, post};
+    use super::super::read::tests::{body, header, post};
     use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE, POOR_KEY};
     use super::*;
 

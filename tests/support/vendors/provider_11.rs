@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::provider_7::{
-    Field, address, flag_of, json_fields, statuses, text_of, text_pairs, without_cookies,
+use super::read::{
+    Field, address, cookies_shown, country_code, device, flag_of, headers_shown, json_fields,
+    statuses, text_of, text_pairs, without_cookies,
 };
-use super::provider_10::{cookies_shown, country_code, device, headers_shown};
 use super::{
     Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, Vendor, Wanted, from_base64, to_base64,
 };
@@ -181,7 +181,7 @@ fn refusal(status: u16, message: &str) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use super::super::provider_7::tests::{body, header, post};
+    use super::super::read::tests::{body, header, post};
     use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE_RENDERED, POOR_KEY};
     use super::*;
 

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, cookies_of,
-    from_base64, to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, Vendor, Wanted,
+    cookies_of, from_base64, to_base64,
 };
 
 /// The vendor.
@@ -44,7 +44,8 @@ impl Vendor for ScrapingBee {
             KeyState::Bad => return refusal(401, "Invalid api key"),
             KeyState::NoCredit => return refusal(401, "Monthly API calls limit reached: 1000"),
             KeyState::RateLimited => {
-                return refusal(429, "Too many concurrent requests").header("retry-after", RETRY_AFTER);
+                return refusal(429, "Too many concurrent requests")
+                    .header("retry-after", RETRY_AFTER);
             }
             KeyState::Good => {}
         }
@@ -83,15 +84,25 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
     if script == Some(None) {
         return Err("js_snippet: not base64".to_owned());
     }
-    let pictures = (flag("screenshot", false)?, flag("screenshot_full_page", false)?);
-    for browser_only in ["wait", "wait_for", "js_snippet", "screenshot", "screenshot_full_page"] {
+    let pictures = (
+        flag("screenshot", false)?,
+        flag("screenshot_full_page", false)?,
+    );
+    for browser_only in [
+        "wait",
+        "wait_for",
+        "js_snippet",
+        "screenshot",
+        "screenshot_full_page",
+    ] {
         if asked.param(browser_only).is_some() && !javascript {
             return Err(format!("{browser_only} needs render_js"));
         }
     }
-    let forwarded = asked.headers.iter().filter_map(|(name, value)| {
-        Some((name.strip_prefix("spb-")?.to_owned(), value.clone()))
-    });
+    let forwarded = asked
+        .headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.strip_prefix("spb-")?.to_owned(), value.clone())));
     Ok(Wanted {
         method: asked.method.clone(),
         body: asked.body.clone(),
@@ -103,7 +114,9 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         javascript,
         wait_ms: number("wait", 35_000)?,
         wait_for: asked.param("wait_for").map(str::to_owned),
-        script: script.flatten().and_then(|bytes| String::from_utf8(bytes).ok()),
+        script: script
+            .flatten()
+            .and_then(|bytes| String::from_utf8(bytes).ok()),
         country: asked.param("country_code").map(str::to_uppercase),
         residential: premium,
         screenshot: match pictures {
@@ -116,37 +129,47 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
 }
 
 fn served(asked: &Asked, wanted: &Wanted) -> Answered {
-    let transparent = asked.param("transparent_status_code") == Some("true");
     match Target::of(wanted) {
-        Target::Page(page) => {
-            let status = if transparent { page.status } else { 200 };
-            let credits = match (wanted.residential, wanted.javascript) {
-                _ if page.status == 503 => 0,
-                (false, false) => 1,
-                (false, true) => 5,
-                (true, false) => 10,
-                (true, true) => 25,
-            };
-            let answer = match asked.param("json_response") {
-                Some("true") => Answered::json(status, &enveloped(&page, wanted)),
-                _ => Answered::new(status, page.header("content-type"), page.body.clone()),
-            };
-            let facts = with_facts(answer, &page, credits);
-            page.headers.iter().fold(facts, |answer, (name, value)| {
-                answer.header(&format!("Spb-{name}"), value)
-            })
-        }
+        Target::Page(page) => delivered(asked, wanted, &page),
         // The vendor tells a dead host like a target's 503 that costs nothing.
         Target::Unreachable => Answered::new(503, "text/plain", "Proxy connection error")
             .header("Spb-initial-status-code", 503)
             .header("Spb-cost", 0),
-        Target::Blocked => Answered::new(403, "text/html", "<h1>Access denied</h1>")
-            .header("Spb-initial-status-code", 403)
-            .header("Spb-cost", 1),
+        // One who turns it away is a target like any other.
+        Target::Blocked => delivered(asked, wanted, &turned_away(wanted)),
         Target::Slow => refusal(500, "Timeout: the request took too long"),
         Target::VendorDown => refusal(500, "Server error, try again"),
         Target::Garbage => Answered::new(200, "text/html", "<html>"),
         Target::Refused => refusal(400, "url: this domain is not allowed"),
+    }
+}
+
+fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
+    let transparent = asked.param("transparent_status_code") == Some("true");
+    let status = if transparent { page.status } else { 200 };
+    let credits = match (wanted.residential, wanted.javascript) {
+        _ if page.status == 503 => 0,
+        (false, false) => 1,
+        (false, true) => 5,
+        (true, false) => 10,
+        (true, true) => 25,
+    };
+    let answer = match asked.param("json_response") {
+        Some("true") => Answered::json(status, &enveloped(page, wanted)),
+        _ => Answered::new(status, page.header("content-type"), page.body.clone()),
+    };
+    let facts = with_facts(answer, page, credits);
+    page.headers.iter().fold(facts, |answer, (name, value)| {
+        answer.header(&format!("Spb-{name}"), value)
+    })
+}
+
+fn turned_away(wanted: &Wanted) -> TargetPage {
+    TargetPage {
+        status: 403,
+        url: wanted.url.clone(),
+        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+        body: TURNED_AWAY.into(),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::provider_7::{
+use super::read::{
     Field, address, country, json_fields, known_fields, text_of, text_pairs, without_cookies,
 };
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, Vendor, Wanted,
+    to_base64,
 };
 
 /// The vendor.
@@ -287,7 +288,7 @@ fn content_served(wanted: &Wanted) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) => shown(page.status, &page.url, &page.text()),
         // The browser shows what it is given, a page that turns it away too.
-        Target::Blocked => shown(403, &wanted.url, "<h1>Access denied</h1>"),
+        Target::Blocked => shown(403, &wanted.url, TURNED_AWAY),
         Target::Unreachable => text(
             500,
             &format!("net::ERR_NAME_NOT_RESOLVED at {}", wanted.url),
@@ -305,7 +306,7 @@ fn text(status: u16, message: &str) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use super::super::provider_7::tests::{body, header, post};
+    use super::super::read::tests::{body, header, post};
     use super::super::{BAD_KEY, BUSY_KEY, GOOD_KEY, POOR_KEY};
     use super::*;
 

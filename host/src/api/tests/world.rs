@@ -28,7 +28,7 @@ use crate::model::{Charge, Nanodollars};
 use crate::model::{Content, Piece};
 use crate::page::{PageOutcome, Rooms};
 use crate::plan::catalog::fake::FakeCatalog;
-use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, TransformPlan};
+use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
 use crate::politeness::{Politeness, PolitenessConfig};
 use crate::robots::Robots;
@@ -224,7 +224,7 @@ fn crawls(
         snapshot: Arc::new(Registry::empty),
         write_entry: crate::api::write_entry,
         plan_again: Arc::new(|request, verb, _| {
-            crate::api::crawl_plan(request, verb, &FakeCatalog, &[])
+            crate::api::crawl_plan(request, verb, &FakeCatalog, &[], RouterMode::Off)
         }),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
@@ -271,7 +271,7 @@ impl Service for FakeService {
     }
 
     fn is_admin(&self, key: &str) -> bool {
-        key == ADMIN_KEY
+        key == "tra_admin"
     }
 
     fn providers(&self) -> Value {

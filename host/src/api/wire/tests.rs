@@ -18,6 +18,7 @@ fn plan_for(body: &str, verb: Verb) -> Result<ScrapePlan, RequestError> {
     let ground = Ground {
         catalog: &FakeCatalog,
         pools: &[isp],
+        router: RouterMode::Off,
     };
     scrape_plan(body.as_bytes(), verb, ground)
 }

@@ -121,7 +121,8 @@ impl World {
         let mut served = self
             .routing
             .serve(plan, url, crate::routing::tests::anyone(jar))
-            .await?;
+            .await
+            .map_err(|error| error.failure)?;
         if let Some(keeping) = served.keeping.take() {
             keeping.keep();
         }
