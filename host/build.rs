@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders that go along, and the endings of their files.
-const CARRIED: [(&str, &str); 2] = [("sdk", "rs"), ("wit", "wit")];
+const CARRIED: [(&str, &str); 3] = [("sdk", "rs"), ("wit", "wit"), ("docs", "md")];
 
 /// The crate below `sdk/` that builds plugins: the binary has it linked.
 const LEFT_OUT: &str = "sdk/build";

@@ -12,6 +12,7 @@ mod fetch;
 mod limits;
 mod money;
 mod plugins;
+mod providers;
 mod reload;
 mod render;
 mod scrape;

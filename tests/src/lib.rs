@@ -8,6 +8,8 @@ pub mod browser;
 pub mod caller;
 #[path = "../support/coding.rs"]
 pub mod coding;
+#[path = "../support/conformance.rs"]
+pub mod conformance;
 #[path = "../support/name_server.rs"]
 pub mod name_server;
 #[path = "../support/process.rs"]
@@ -16,6 +18,10 @@ pub mod process;
 pub mod site;
 #[path = "../support/trap.rs"]
 pub mod trap;
+#[path = "../support/vendor_server.rs"]
+pub mod vendor_server;
+#[path = "../support/vendors/mod.rs"]
+pub mod vendors;
 #[path = "../support/world.rs"]
 pub mod world;
 
@@ -26,4 +32,5 @@ pub use name_server::FakeNameServer;
 pub use process::ServerProcess;
 pub use site::FakeSite;
 pub use trap::TrapSite;
+pub use vendor_server::VendorServer;
 pub use world::World;

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use trawl::app::{App, Places};
 use trawl::billing::{AccountId, LedgerEntry, LedgerEntryKind, Window};
 use trawl::clock::Timestamp;
-use trawl::config::Config;
+use trawl::config::{Config, Environment};
 use trawl::model::Nanodollars;
 
 use crate::{Caller, World};
@@ -50,6 +50,7 @@ impl TestApp {
         let mut config = Config::default();
         config.limits.requests_per_minute = 1_000_000;
         config.browser = world.browser.clone();
+        config.providers.environment = Environment(world.environment.clone());
         let ranges = world.allow_private.iter();
         config.egress.allow_private = ranges
             .map(|range| range.parse().expect("a range"))

@@ -93,6 +93,10 @@ fn spawn(world: &World) -> (Child, SocketAddr) {
     for range in world.allow_private {
         command.args(["--allow-private", range]);
     }
+    command.envs(world.environment.iter().map(|(name, value)| (name, value)));
+    if !world.log.is_empty() {
+        command.env("RUST_LOG", world.log);
+    }
     let log = std::fs::File::create(world.path("log")).expect("a log");
     let mut child = command
         .stdin(Stdio::null())

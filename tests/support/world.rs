@@ -16,6 +16,12 @@ pub struct World {
     pub allow_private: &'static [&'static str],
     /// The browser and how it is set up; `tabs: 0`, the default here, is none.
     pub browser: BrowserSettings,
+    /// Variables of the server's environment.
+    pub environment: Vec<(String, String)>,
+    /// What the server logs, as `RUST_LOG`; the process's own when empty.
+    pub log: &'static str,
+    /// Where the services of `[[provider]]` entries are instead: `http://…`, each below its name.
+    vendors: Option<String>,
 }
 
 impl World {
@@ -33,6 +39,9 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
+            environment: Vec::new(),
+            log: "",
+            vendors: None,
         };
         fs::create_dir(world.data()).expect("a folder for data");
         // Compiled code is kept for all tests: compiling takes longer than most of them.
@@ -77,12 +86,25 @@ impl World {
         let own = fs::read_to_string(root.join("plugins.toml")).expect("the checkout's manifest");
         let built = format!("component = \"{}/target/guests/", root.display());
         let own = own.replace("component = \"target/guests/", &built);
+        let own = match &self.vendors {
+            Some(address) => at_vendors(&own, address),
+            None => own,
+        };
         let wanted = root.join("target/guests/format_markdown.wasm");
         assert!(
             wanted.is_file(),
             "build the plugins first: cargo xtask guests"
         );
         self.write("plugins.toml", format!("{own}\n{more}").as_bytes());
+    }
+
+    /// Sends providers to services at this address, which have an account for each of these credentials.
+    pub fn use_vendors(&mut self, address: std::net::SocketAddr, credentials: &[(&str, &str)]) {
+        self.vendors = Some(format!("http://{address}"));
+        let owned = credentials.iter();
+        self.environment
+            .extend(owned.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.manifest("");
     }
 
     /// Adds these guests to the manifest; `more` are further lines of each entry.
@@ -100,6 +122,20 @@ impl Default for World {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The manifest with each provider's address below this one.
+fn at_vendors(manifest: &str, address: &str) -> String {
+    let mut lines = Vec::new();
+    let mut is_provider = false;
+    for line in manifest.lines() {
+        lines.push(line.to_owned());
+        is_provider = (is_provider && !line.starts_with('[')) || line == "[[provider]]";
+        if let Some(name) = line.strip_prefix("name = ").filter(|_| is_provider) {
+            lines.push(format!("base = \"{address}/{}\"", name.trim_matches('"')));
+        }
+    }
+    lines.join("\n")
 }
 
 /// A manifest entry for a guest; `more` are further lines of it.

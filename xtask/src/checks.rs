@@ -94,7 +94,7 @@ fn lints() -> anyhow::Result<()> {
 fn skeletons() -> anyhow::Result<()> {
     let root = workspace::root();
     let dir = root.join("target/skeletons");
-    for kind in ["format", "filter", "extractor", "chunker"] {
+    for kind in ["format", "filter", "extractor", "chunker", "provider"] {
         let name = format!("new_{kind}");
         let plugin = dir.join(&name);
         if plugin.exists() {

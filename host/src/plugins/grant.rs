@@ -110,7 +110,15 @@ impl GrantToml {
                 format!("its address `{base}` is none, set `base` to one that begins with https://")
             })?;
         let host = host_of(&origin);
-        if self.base.is_none() && !self.hosts.contains(&host) {
+        let of_its_own: &[String] = match self.base {
+            Some(_) => &[],
+            None => &said.hosts,
+        };
+        let needed = std::iter::once(&host).filter(|_| self.base.is_none());
+        let missing = needed
+            .chain(of_its_own)
+            .find(|host| !self.hosts.contains(host));
+        if let Some(host) = missing {
             return Err(format!(
                 "it sends to `{host}`, which `hosts` does not grant, add it or set another `base`"
             ));
@@ -174,6 +182,16 @@ impl GrantToml {
 
 impl PricesToml {
     fn check(&self, said: &Description) -> Result<PriceTable, String> {
+        const TAKEN: [&str; 4] = ["date", "source", "most", USD];
+        if let Some(unit) = said
+            .units
+            .iter()
+            .find(|unit| TAKEN.contains(&unit.as_str()))
+        {
+            return Err(format!(
+                "its `describe` names a unit `{unit}`, which means something else, choose another word"
+            ));
+        }
         let price = |name: &str, text: &str| {
             Nanodollars::parse_dollars(text)
                 .filter(|price| price.0 >= 0)
@@ -200,6 +218,11 @@ impl PricesToml {
         let units: BTreeMap<_, _> = units
             .map(|(unit, text)| Ok((unit.clone(), price(unit, text)?)))
             .collect::<Result<_, String>>()?;
+        if units.is_empty() && self.most.is_empty() {
+            return Err(
+                "it has no units, so say what the dearest page costs: `prices.most`".to_owned(),
+            );
+        }
         let dearest = units.values().copied().max().unwrap_or_default();
         Ok(PriceTable {
             date: self.date.clone(),
@@ -235,6 +258,15 @@ impl Grant {
 }
 
 impl PriceTable {
+    /// The first unit of a cost that has no price here.
+    pub fn unpriced<'a>(&self, cost: &'a Cost) -> Option<&'a str> {
+        let mut units = cost
+            .quantities
+            .iter()
+            .map(|quantity| quantity.unit.as_str());
+        units.find(|unit| *unit != USD && !self.units.contains_key(*unit))
+    }
+
     /// What a cost is in dollars, as far as it is known to be charged; amounts too large for the type are held at its limit.
     pub fn dollars(&self, cost: &Cost) -> Nanodollars {
         if cost.charged != Charged::Yes {

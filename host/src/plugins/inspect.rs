@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use trawl_sdk::provider::Description;
 
 use super::contract::Contract;
 use super::engine::GuestEngine;
@@ -18,6 +19,9 @@ pub struct Inspection {
     pub info: PluginInfo,
     /// Names of what it imports.
     pub imports: Vec<String>,
+    /// Lines of a `plugins.toml` entry beside `name` and `component`: what a provider has to be granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
     /// One call on a small page with the options `{}`.
     pub sample: SampleCall,
 }
@@ -65,12 +69,32 @@ fn inspect_with(engine: &std::sync::Arc<GuestEngine>, path: &Path) -> Result<Ins
     let info = loaded.info().clone();
     Ok(Inspection {
         imports: contract.imports,
+        entry: match &loaded {
+            Loaded::Provider(plugin) => Some(entry_lines(plugin.description())),
+            _ => None,
+        },
         sample: sample(&loaded),
         info: PluginInfo {
             name: info.plugin.clone(),
             ..info
         },
     })
+}
+
+/// What a provider asks for, with prices to be filled in.
+fn entry_lines(said: &Description) -> String {
+    let list = |names: &[String]| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        format!("[{}]", quoted.join(", "))
+    };
+    let mut lines = vec![
+        format!("hosts = {}", list(&said.hosts)),
+        format!("credentials = {}", list(&said.credentials)),
+        "\n[provider.prices]    # dollars".to_owned(),
+    ];
+    lines.extend(said.units.iter().map(|unit| format!("{unit} = \"0.001\"")));
+    lines.push("most = \"0.01\"".to_owned());
+    lines.join("\n")
 }
 
 fn sample(loaded: &Loaded) -> SampleCall {

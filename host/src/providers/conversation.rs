@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
-use trawl_sdk::provider::{Charged, Class, Content, Page, Reply, Request, Step, Task};
+use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 use url::Url;
 
 use super::scrub::Scrubber;
 use super::{Keys, VendorFailure, VendorPage, failed, prepare};
 use crate::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
-use crate::model::FetchedPage;
+use crate::model::{FetchedPage, Nanodollars};
 use crate::plugins::{Grant, PluginError, ProviderPlugin};
 
 /// Exchanges of one conversation: what the most talkative service needs when each poll comes back early, twice.
@@ -77,11 +77,11 @@ impl Conversation<'_> {
                     return self.page(*page, last, url, scrubber);
                 }
                 Step::Failed(failure) => {
-                    // A job whose end the adapter has not seen goes on costing.
-                    if failure.cost.charged != Charged::Unknown {
+                    // A job whose end the adapter has not seen goes on costing; what it says it cost has ended.
+                    if failure.cost.charged == Charged::Yes {
                         cancel.request = None;
                     }
-                    let cost = self.grant().prices.dollars(&failure.cost);
+                    let cost = self.dollars(&failure.cost);
                     return Err(failed(*failure, cost));
                 }
             };
@@ -155,7 +155,7 @@ impl Conversation<'_> {
             Content::Bytes(bytes) => scrubber.scrub(bytes.into()),
             Content::Text(text) => scrubber.scrub(text.into()),
         };
-        let cost = self.grant().prices.dollars(&page.cost);
+        let cost = self.dollars(&page.cost);
         let final_url = match page.url.map(|address| scrubber.text(address)) {
             None => url.clone(),
             Some(address) => Url::parse(&address)
@@ -220,6 +220,16 @@ impl Conversation<'_> {
                 Err(VendorFailure::adapter("its adapter broke down"))
             }
         }
+    }
+
+    /// What a cost is in dollars. A unit that the operator has no price for costs nothing, and is logged.
+    fn dollars(&self, cost: &Cost) -> Nanodollars {
+        let prices = &self.grant().prices;
+        if let Some(unit) = prices.unpriced(cost) {
+            let provider = &self.plugin.info().name;
+            tracing::error!(provider = %provider, unit, "the adapter counts in a unit without a price");
+        }
+        prices.dollars(cost)
     }
 
     fn grant(&self) -> &Grant {

@@ -476,6 +476,11 @@ mod tests {
         };
         check(400, "url is not valid", Class::BadRequest);
         check(400, "Zone not found", Class::BadKey);
+        check(
+            400,
+            r#"{"error":"\"url\" is not allowed in this zone","error_code":"validation"}"#,
+            Class::BadRequest,
+        );
         check(401, "", Class::BadKey);
         check(402, "", Class::NoCredit);
         check(403, "", Class::BadKey);

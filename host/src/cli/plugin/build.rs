@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use trawl_guest_build::{BuildRequest, Component};
 
 use super::crate_dir;
+use crate::plugins;
 
 pub(super) fn run(
     dir: &Path,
@@ -21,13 +22,21 @@ pub(super) fn run(
         way: None,
     };
     for component in trawl_guest_build::build(&request, &mut |line| eprintln!("{line}"))? {
-        tell(&component, out)?;
+        let is_provider = component
+            .exports
+            .iter()
+            .any(|it| kind_of(it) == Some("provider"));
+        let more = match is_provider {
+            true => plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry,
+            false => None,
+        };
+        tell(&component, more.as_deref(), out)?;
     }
     Ok(())
 }
 
 /// Says where the component is and how a server loads it.
-fn tell(component: &Component, out: &mut dyn Write) -> anyhow::Result<()> {
+fn tell(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     let path = component.path.display();
     writeln!(out, "{path} ({} bytes)", component.bytes)?;
     writeln!(out, "\nfor plugins.toml:\n")?;
@@ -39,6 +48,9 @@ fn tell(component: &Component, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "[[{kind}]]")?;
         writeln!(out, "name = \"{}\"", component.name)?;
         writeln!(out, "component = \"{path}\"")?;
+        if let Some(more) = more {
+            writeln!(out, "{more}")?;
+        }
     }
     Ok(())
 }
@@ -61,7 +73,7 @@ mod tests {
             exports: vec!["trawl:format/format@1.0.0".to_owned()],
         };
         let mut out = Vec::new();
-        tell(&component, &mut out).expect("a buffer takes all");
+        tell(&component, None, &mut out).expect("a buffer takes all");
         let text = String::from_utf8(out).expect("text");
         let manifest = text.split("for plugins.toml:").nth(1).expect("the lines");
         let manifest: toml::Table = toml::from_str(manifest).expect("parses");

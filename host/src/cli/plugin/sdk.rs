@@ -37,9 +37,11 @@ mod tests {
             "filter",
             "extractor",
             "chunker",
+            "provider",
         ] {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");
         }
+        assert!(has("docs/providers.md"));
         assert!(!FILES.iter().any(|(name, _)| name.starts_with("sdk/build")));
     }
 }

@@ -13,12 +13,20 @@ pub enum KindName {
     Extractor,
     /// Splits content into pieces
     Chunker,
+    /// Speaks the protocol of a scraping service
+    Provider,
 }
 
 impl KindName {
     /// All of them.
     #[cfg(test)]
-    pub(super) const ALL: [Self; 4] = [Self::Format, Self::Filter, Self::Extractor, Self::Chunker];
+    pub(super) const ALL: [Self; 5] = [
+        Self::Format,
+        Self::Filter,
+        Self::Extractor,
+        Self::Chunker,
+        Self::Provider,
+    ];
 
     fn source(self) -> &'static str {
         match self {
@@ -26,6 +34,7 @@ impl KindName {
             Self::Filter => include_str!("skeleton/filter.rs.txt"),
             Self::Extractor => include_str!("skeleton/extractor.rs.txt"),
             Self::Chunker => include_str!("skeleton/chunker.rs.txt"),
+            Self::Provider => include_str!("skeleton/provider.rs.txt"),
         }
     }
 
@@ -36,6 +45,7 @@ impl KindName {
             Self::Filter => r#""filters": {"NAME": {}}"#,
             Self::Extractor => r#""extractors": {"NAME": {}}"#,
             Self::Chunker => r#""chunking_alg": {"type": "NAME", "value": 1}"#,
+            Self::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
         }
     }
 }
@@ -47,28 +57,37 @@ impl fmt::Display for KindName {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Provider => "provider",
         })
     }
 }
 
 /// Path and text of every file of a new plugin.
 pub(super) fn files(kind: KindName, name: &str) -> Vec<(&'static str, String)> {
+    let manifest = match kind {
+        // Services speak JSON, and there are no native providers.
+        KindName::Provider => include_str!("skeleton/provider.Cargo.toml.txt"),
+        _ => include_str!("skeleton/Cargo.toml.txt"),
+    };
     let templates = [
-        ("Cargo.toml", include_str!("skeleton/Cargo.toml.txt")),
+        ("Cargo.toml", manifest),
         ("README.md", include_str!("skeleton/README.md.txt")),
         (".gitignore", "/target\n"),
         ("src/lib.rs", kind.source()),
-        ("cases/page.html", include_str!("skeleton/page.html.txt")),
     ];
+    let page = ("cases/page.html", include_str!("skeleton/page.html.txt"));
+    let page = (kind != KindName::Provider).then_some(page);
     let fill = |text: &str| {
         // The request first: it has marks of its own.
         text.replace("REQUEST", kind.request())
             .replace("KIND", &kind.to_string())
             .replace("TYPENAME", &type_name(name))
+            .replace("UPPERNAME", &name.to_ascii_uppercase())
             .replace("NAME", name)
     };
     templates
         .into_iter()
+        .chain(page)
         .map(|(path, text)| (path, fill(text)))
         .collect()
 }

@@ -1,0 +1,122 @@
+//! Whose money a page costs. Spec: Router object, rule 2; decisions: Money.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trawl_tests::caller::nanodollars;
+use trawl_tests::vendors::{Answered, GOOD_KEY};
+
+use super::{Stage, first, pooled, served_by, vendor};
+
+/// A credit of provider_2 in nanodollars, as `plugins.toml` prices it.
+const CREDIT: i64 = 196_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_on_the_callers_key_costs_the_markup_and_our_compute() {
+    let stage = Stage::without_credentials().await;
+    let before = stage.app.balance();
+    let entry = stage.shop("/page", first("provider_2", GOOD_KEY)).await;
+    assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
+    // A tenth would be less than the least.
+    assert_eq!(vendor(&entry, "billed_cost"), 100_000);
+    let costs = &entry["costs"];
+    assert_eq!(nanodollars(&costs["bytes_transferred_cost"]), 0);
+    let parts = ["compute_cost", "transform_cost"].map(|part| nanodollars(&costs[part]));
+    assert_eq!(
+        nanodollars(&costs["total_cost"]),
+        100_000 + parts[0] + parts[1]
+    );
+    assert_eq!(
+        before - stage.app.balance(),
+        nanodollars(&costs["total_cost"])
+    );
+    // With JavaScript through homes a page is 25 credits, and a tenth of that more than the least.
+    let body = json!({"url": "http://shop.example/page", "request": "browser", "proxy": "residential",
+        "router": first("provider_1", GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry).0, "provider_1");
+    assert_eq!(vendor(&entry, "vendor_cost"), 1_010_000);
+    assert_eq!(vendor(&entry, "billed_cost"), 101_000);
+    stage.ends(&["provider_2", "provider_1"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_on_pooled_credentials_costs_what_it_cost_and_a_fifth() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+    assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
+    assert_eq!(vendor(&entry, "billed_cost"), CREDIT * 12 / 10);
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_page_costs_nothing_whatever_the_service_charged() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let before = stage.app.balance();
+    let entry = stage.page("http://127.0.0.1:1/missing", json!({})).await;
+    assert_eq!(entry["status"], 404);
+    assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
+    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
+    // Nobody can serve it: the last who tried is named.
+    let entry = stage.page("http://127.0.0.1:1/breaks", json!({})).await;
+    assert_eq!(
+        entry["costs"]["vendor"]["provider"], "provider_2",
+        "{entry}"
+    );
+    assert_eq!(entry["costs"]["vendor"]["attempts"], 1);
+    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    assert_eq!(entry["status"], 521);
+    let error = entry["error"].as_str().unwrap();
+    assert!(
+        error.contains("refused") && error.contains("provider_2"),
+        "{error}"
+    );
+    assert_eq!(stage.app.balance(), before);
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_is_not_sent_where_it_could_cost_more_than_it_may() {
+    let stage = Stage::with(&[pooled(2), pooled(7)]).await;
+    // 20 credits are $0.002: enough for provider_7 at $0.0018, not for the dearest page of provider_2.
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}, "max_credits_per_page": 20});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry), ("provider_7".to_owned(), 1));
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}, "max_credits_per_page": 1});
+    assert_eq!(stage.app.page(body).await["status"], 521);
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_is_over_when_its_time_is_and_its_job_is_cancelled() {
+    let stage = Stage::without_credentials().await;
+    let run = json!({"data": {"id": "run1", "status": "RUNNING", "defaultDatasetId": "set1", "usageTotalUsd": null}});
+    stage
+        .vendors
+        .always("provider_8", Answered::json(201, &run));
+    stage.vendors.slow_down(Duration::from_millis(1_500));
+    let begun = Instant::now();
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "request_timeout": 5,
+        "router": first("provider_8", GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_millis(5_500), "{elapsed:?}");
+    assert!(!entry["error"].is_null(), "{entry}");
+    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    // The job of the conversation that was given up goes on costing until it is stopped.
+    let aborted = || {
+        let asked = stage.vendors.asked("provider_8");
+        asked
+            .iter()
+            .any(|asked| asked.method == "POST" && asked.path.ends_with("/run1/abort"))
+    };
+    for _ in 0..100 {
+        if aborted() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(aborted());
+    stage.app.assert_settled().await;
+}

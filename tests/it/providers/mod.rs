@@ -1,0 +1,111 @@
+//! Providers end to end: the server, real components, and fake services that speak each vendor's wire form.
+
+mod billing;
+mod conformance;
+mod operator;
+mod router;
+mod secrets;
+mod served;
+
+use serde_json::{Value, json};
+use trawl_tests::caller::nanodollars;
+use trawl_tests::vendors::GOOD_KEY;
+use trawl_tests::{FakeSite, TestApp, VendorServer, World};
+
+/// A server, the services it can ask, and a site of its own.
+struct Stage {
+    app: TestApp,
+    vendors: VendorServer,
+    site: FakeSite,
+}
+
+/// Credential names of services with one secret, by number. Spec: Router object.
+const NAMES: [(u32, &str); 9] = [
+    (1, "PROVIDER1_API_KEY"),
+    (2, "PROVIDER2_API_KEY"),
+    (3, "PROVIDER3_API_KEY"),
+    (4, "PROVIDER4_KEY"),
+    (5, "PROVIDER5_TOKEN"),
+    (6, "PROVIDER6_API_KEY"),
+    (7, "PROVIDER7_API_TOKEN"),
+    (8, "PROVIDER8_TOKEN"),
+    (9, "PROVIDER9_TOKEN"),
+];
+
+impl Stage {
+    /// A stage on which the operator has these credentials.
+    async fn with(credentials: &[(&str, &str)]) -> Self {
+        let vendors = VendorServer::start().await;
+        let mut world = World::new();
+        world.use_vendors(vendors.address, credentials);
+        Self {
+            app: TestApp::of(world).await,
+            vendors,
+            site: FakeSite::start().await,
+        }
+    }
+
+    /// A stage on which the operator has no credentials.
+    async fn without_credentials() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The entry of a page of the imaginary shop that services reach.
+    async fn shop(&self, path: &str, router: Value) -> Value {
+        self.page(&format!("http://shop.example{path}"), router)
+            .await
+    }
+
+    async fn page(&self, url: &str, router: Value) -> Value {
+        let body = json!({"url": url, "request": "http", "return_format": "raw", "router": router});
+        self.app.page(body).await
+    }
+
+    /// Every hold ended, and every service but these was left alone.
+    async fn ends(self, asked: &[&str]) {
+        self.app.assert_settled().await;
+        assert_eq!(self.vendors.order(), asked);
+    }
+}
+
+/// `first` with the caller's own key.
+fn first(provider: &str, key: &str) -> Value {
+    json!({"mode": "first", "provider": provider, "token": key})
+}
+
+/// The provider that served an entry, and how many were asked.
+fn served_by(entry: &Value) -> (String, u64) {
+    let vendor = &entry["costs"]["vendor"];
+    assert!(entry["error"].is_null(), "{entry}");
+    (
+        vendor["provider"].as_str().unwrap_or_default().to_owned(),
+        vendor["attempts"].as_u64().unwrap_or_default(),
+    )
+}
+
+/// An amount of `costs.vendor` in nanodollars.
+fn vendor(entry: &Value, amount: &str) -> i64 {
+    nanodollars(&entry["costs"]["vendor"][amount])
+}
+
+/// The operator's credentials of a service with one secret.
+fn pooled(number: usize) -> (&'static str, &'static str) {
+    (NAMES[number - 1].1, GOOD_KEY)
+}
+
+/// The operator's credentials of the services with two secrets.
+fn pooled_pairs() -> Vec<(&'static str, String)> {
+    [10, 11]
+        .into_iter()
+        .flat_map(|number| {
+            let (user, password) = match number {
+                10 => ("PROVIDER10_USERNAME", "PROVIDER10_PASSWORD"),
+                _ => ("PROVIDER11_USERNAME", "PROVIDER11_PASSWORD"),
+            };
+            [
+                (user, format!("user-{GOOD_KEY}")),
+                (password, GOOD_KEY.to_owned()),
+            ]
+        })
+        .collect()
+}

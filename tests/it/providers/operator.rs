@@ -1,0 +1,55 @@
+//! What the operator sees of providers.
+
+use serde_json::{Value, json};
+use trawl_tests::Caller;
+use trawl_tests::vendors::{BAD_KEY, GOOD_KEY};
+
+use super::{Stage, first, pooled};
+
+async fn providers(stage: &Stage) -> Value {
+    let key = stage
+        .app
+        .app
+        .new_admin_key()
+        .expect("a fresh data directory");
+    let operator = Caller::new(stage.app.address, key.expose());
+    let answer = operator.get("/providers").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(operator.get("/v1/providers").await.status, 200);
+    answer.json()["providers"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_board_shows_calls_failures_costs_and_the_difference() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    assert_eq!(stage.app.get("/providers").await.status, 401);
+    stage.page("http://127.0.0.1:1/page", json!({})).await;
+    stage.page("http://127.0.0.1:1/missing", json!({})).await;
+    stage.shop("/page", first("provider_4", BAD_KEY)).await;
+    let all = providers(&stage).await;
+    let names: Vec<_> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    let expected: Vec<String> = (1..=11).map(|n| format!("provider_{n}")).collect();
+    assert_eq!(names, expected);
+    let second = &all[1];
+    assert_eq!(second["has_pooled_credentials"], true);
+    assert_eq!(second["pooled"]["calls"], 3);
+    assert_eq!(second["pooled"]["served"], 3);
+    // Three pages at 196,000 nanodollars, of which two were billed with a fifth on top.
+    assert_eq!(second["pooled"]["vendor_cost"], "0.000588");
+    assert_eq!(second["pooled"]["billed"], "0.0004704");
+    assert_eq!(second["pooled"]["margin"], "-0.0001176");
+    let fourth = &all[3];
+    assert_eq!(fourth["own_keys"]["failures"], json!({"bad_key": 1}));
+    assert_eq!(fourth["paused_credentials"], 1);
+    assert!(fourth["paused_seconds"].as_u64().unwrap() <= 30);
+    assert_eq!(fourth["grant"]["prices"]["units"]["credit"], "0.00015");
+    for secret in [GOOD_KEY, BAD_KEY] {
+        assert!(!all.to_string().contains(secret));
+    }
+    stage.app.assert_settled().await;
+}

@@ -1,0 +1,350 @@
+//! The rules of the router, one by one. Spec: Router object; decisions: Router.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trawl_tests::vendors::{Answered, BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE, POOR_KEY};
+
+use super::{Stage, first, pooled, pooled_pairs, served_by};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_runs_ahead_of_our_own_stack() {
+    let stage = Stage::without_credentials().await;
+    let entry = stage
+        .page(&stage.site.url("/page"), first("provider_2", GOOD_KEY))
+        .await;
+    assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+    assert_eq!(entry["content"], PAGE);
+    assert_eq!(entry["status"], 200);
+    assert_eq!(entry["costs"]["vendor"]["byok"], true);
+    assert_eq!(entry["costs"]["vendor"]["route"], "provider_2.plain");
+    assert_eq!(stage.site.connections(), 0);
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn off_and_absent_ask_nobody_whatever_keys_there_are() {
+    let stage = Stage::with(&[pooled(1)]).await;
+    let url = stage.site.url("/status/403");
+    let off = json!({"mode": "off", "provider": "provider_2", "token": GOOD_KEY, "credentials": {"PROVIDER2_API_KEY": GOOD_KEY}});
+    for router in [off, json!(null)] {
+        let entry = stage.page(&url, router).await;
+        assert_eq!(entry["status"], 403, "{entry}");
+        assert!(entry["costs"]["vendor"].is_null(), "{entry}");
+    }
+    stage.ends(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fallback_stays_behind_a_stack_that_serves() {
+    let stage = Stage::with(&[pooled(1)]).await;
+    for router in [
+        json!({}),
+        json!({"mode": "fallback"}),
+        json!({"mode": "nonsense", "extra": 1}),
+    ] {
+        let entry = stage.page(&stage.site.url("/page"), router).await;
+        assert_eq!(served_by(&entry), (String::new(), 0));
+        assert_eq!(entry["costs"].as_object().unwrap().len(), 6);
+    }
+    // A 404 is the site's word: nobody else is asked for it.
+    let entry = stage.page(&stage.site.url("/status/404"), json!({})).await;
+    assert_eq!(entry["status"], 404);
+    stage.ends(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fallback_serves_what_our_own_stack_was_refused() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    for path in ["/status/403", "/status/429", "/status/503"] {
+        let entry = stage.page(&stage.site.url(path), json!({})).await;
+        assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1), "{path}");
+        assert_eq!(entry["content"], PAGE, "{path}");
+        assert_eq!(entry["costs"]["vendor"]["byok"], false, "{path}");
+    }
+    // Nobody listens there.
+    let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+    assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+    stage.ends(&["provider_2"; 4]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fallback_has_time_left_when_our_own_stack_hangs() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let body = json!({"url": stage.site.url("/silent"), "request": "http", "router": {}, "request_timeout": 5});
+    let begun = Instant::now();
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_rule_refuses_is_not_asked_of_anybody() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    for url in [
+        "http://10.0.0.1/page",
+        "file:///etc/passwd",
+        "http://[::1]/page",
+    ] {
+        let entry = stage.page(url, json!({})).await;
+        assert_eq!(entry["status"], 526, "{entry}");
+    }
+    let forbidden = stage
+        .site
+        .put("/robots.txt", "text/plain", "User-agent: *\nDisallow: /");
+    let url = forbidden.replace("/robots.txt", "/page");
+    for router in [json!({}), first("provider_2", GOOD_KEY)] {
+        let body = json!({"url": url, "request": "http", "respect_robots": true, "router": router});
+        let entry = stage.app.page(body).await;
+        assert!(
+            entry["error"].as_str().unwrap().contains("robots.txt"),
+            "{entry}"
+        );
+    }
+    stage.ends(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_is_a_preference_and_failover_goes_in_file_order() {
+    let stage = Stage::with(&[pooled(3), pooled(5), pooled(6)]).await;
+    let prefer = json!({"mode": "fallback", "provider": " Provider_6 "});
+    let url = "http://127.0.0.1:1/page";
+    assert_eq!(
+        served_by(&stage.page(url, prefer.clone()).await),
+        ("provider_6".to_owned(), 1)
+    );
+    stage
+        .vendors
+        .always("provider_6", Answered::new(500, "text/plain", "down"));
+    stage
+        .vendors
+        .always("provider_3", Answered::new(401, "text/plain", "bad key"));
+    let entry = stage.page(url, prefer).await;
+    assert_eq!(served_by(&entry), ("provider_5".to_owned(), 3), "{entry}");
+    let told = entry["metadata"]["provider_attempts"].as_array().unwrap();
+    let outcomes: Vec<_> = told.iter().map(|told| &told["outcome"]).collect();
+    assert_eq!(outcomes, ["provider_error", "bad_key"]);
+    // A service that broke down is asked once more before the next one is.
+    stage
+        .ends(&[
+            "provider_6",
+            "provider_6",
+            "provider_6",
+            "provider_3",
+            "provider_5",
+        ])
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_key_fails_over_to_pooled_credentials_and_is_told() {
+    let stage = Stage::with(&[pooled(1)]).await;
+    let entry = stage.shop("/page", first("provider_2", BAD_KEY)).await;
+    assert_eq!(served_by(&entry), ("provider_1".to_owned(), 2));
+    assert_eq!(entry["costs"]["vendor"]["byok"], false);
+    let told = &entry["metadata"]["provider_attempts"][0];
+    assert_eq!(
+        (&told["provider"], &told["key"], &told["outcome"]),
+        (&json!("provider_2"), &json!("own"), &json!("bad_key"))
+    );
+    assert!(!entry.to_string().contains(BAD_KEY));
+    // The same key is not sent again for a while, another one is.
+    stage.shop("/page", first("provider_2", BAD_KEY)).await;
+    let entry = stage.shop("/page", first("provider_2", GOOD_KEY)).await;
+    assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+    stage
+        .ends(&["provider_2", "provider_1", "provider_1", "provider_2"])
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn own_funding_never_spends_the_operators_credit() {
+    let stage = Stage::with(&[pooled(1), pooled(2)]).await;
+    let own = |key: &str| json!({"mode": "first", "provider": "provider_2", "token": key, "funding": "own"});
+    let entry = stage.page(&stage.site.url("/page"), own(POOR_KEY)).await;
+    // The request finishes on our own stack.
+    assert_eq!(served_by(&entry), (String::new(), 0));
+    assert_eq!(
+        entry["metadata"]["provider_attempts"][0]["outcome"],
+        "no_credit"
+    );
+    let entry = stage
+        .page("http://127.0.0.1:1/", json!({"funding": " OWN "}))
+        .await;
+    assert_eq!(entry["status"], 521);
+    assert!(entry["costs"]["vendor"].is_null());
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_under_credentials_pay_for_their_own_provider() {
+    let stage = Stage::without_credentials().await;
+    let router = json!({"credentials": {
+        "PROVIDER4_KEY": GOOD_KEY, "PROVIDER5_TOKEN": "  ", "PROVIDER6_API_KEY": null, "NOBODYS_KEY": GOOD_KEY,
+        "PROVIDER10_USERNAME": format!("user-{GOOD_KEY}"), "PROVIDER10_PASSWORD": GOOD_KEY,
+    }});
+    let entry = stage.page("http://127.0.0.1:1/page", router).await;
+    assert_eq!(served_by(&entry), ("provider_4".to_owned(), 1));
+    assert_eq!(entry["costs"]["vendor"]["byok"], true);
+    // The token is for the named provider alone.
+    let token = json!({"mode": "first", "provider": "provider_9", "token": GOOD_KEY});
+    assert_eq!(served_by(&stage.shop("/page", token).await).0, "provider_9");
+    stage.ends(&["provider_4", "provider_9"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn services_with_two_secrets_run_on_pooled_credentials_only() {
+    let pairs = pooled_pairs();
+    let pairs: Vec<_> = pairs
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let stage = Stage::with(&pairs).await;
+    let url = "http://127.0.0.1:1/page";
+    let entry = stage.page(url, json!({"provider": "provider_11"})).await;
+    assert_eq!(served_by(&entry), ("provider_11".to_owned(), 1));
+    let entry = stage.page(url, json!({"provider": "provider_10"})).await;
+    assert_eq!(served_by(&entry), ("provider_10".to_owned(), 1));
+    let own = json!({"provider": "provider_10", "token": GOOD_KEY, "funding": "own",
+        "credentials": {"PROVIDER10_USERNAME": format!("user-{GOOD_KEY}"), "PROVIDER10_PASSWORD": GOOD_KEY}});
+    assert_eq!(stage.page(url, own).await["status"], 521);
+    stage.ends(&["provider_11", "provider_10"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_cannot_do_the_page_is_not_asked() {
+    let stage = Stage::with(&[pooled(3), pooled(6)]).await;
+    // provider_3 gives no cookies back, and has no fixed wait.
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "return_cookies": true, "router": {"provider": "provider_3"}});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry), ("provider_6".to_owned(), 1));
+    assert_eq!(entry["cookies"]["fish"], "cod", "{entry}");
+    let wait = json!({"url": "http://shop.example/page", "request": "browser", "wait_for": {"delay": {"timeout": {"secs": 1, "nanos": 0}}},
+        "router": {"mode": "first", "provider": "provider_3", "token": GOOD_KEY}});
+    assert_eq!(
+        served_by(&stage.app.page(wait).await),
+        ("provider_6".to_owned(), 1)
+    );
+    let asked = stage.vendors.asked("provider_6");
+    assert_eq!(asked[1].param("wait"), Some("1000"));
+    assert_eq!(asked[1].param("js_render"), Some("true"));
+    stage.ends(&["provider_6", "provider_6"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_turns_the_provider_away_goes_to_the_next_route() {
+    let stage = Stage::with(&[pooled(2), pooled(5)]).await;
+    let turned_away = |status: u16| {
+        Answered::new(status, "text/html", "no")
+            .header("Spb-initial-status-code", status)
+            .header("Spb-cost", 1)
+    };
+    for status in [403, 429, 503] {
+        stage.vendors.always("provider_2", turned_away(status));
+        let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+        assert_eq!(served_by(&entry), ("provider_5".to_owned(), 2), "{status}");
+    }
+    let wall = "<html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={};</script></body></html>";
+    let wall = Answered::new(200, "text/html", wall)
+        .header("Spb-initial-status-code", 200)
+        .header("Spb-Content-Type", "text/html");
+    stage.vendors.always("provider_2", wall);
+    let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+    assert_eq!(
+        served_by(&entry),
+        ("provider_5".to_owned(), 2),
+        "a bot wall"
+    );
+    // Any other status ends.
+    stage.vendors.behave();
+    let entry = stage.page("http://127.0.0.1:1/missing", json!({})).await;
+    assert_eq!(
+        (&entry["status"], &entry["costs"]["vendor"]["provider"]),
+        (&json!(404), &json!("provider_2"))
+    );
+    let order = stage.vendors.order();
+    assert_eq!(order.last().map(String::as_str), Some("provider_2"));
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_key_is_left_alone_for_as_long_as_the_service_says() {
+    let stage = Stage::with(&[pooled(5)]).await;
+    let busy = first("provider_4", BUSY_KEY);
+    for _ in 0..2 {
+        let entry = stage.shop("/page", busy.clone()).await;
+        assert_eq!(served_by(&entry).0, "provider_5");
+    }
+    stage
+        .ends(&["provider_4", "provider_5", "provider_5"])
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_without_provider_or_token_is_refused() {
+    let stage = Stage::without_credentials().await;
+    for router in [
+        json!({"mode": "first"}),
+        json!({"mode": "first", "provider": "provider_1"}),
+        json!({"mode": "first", "provider": "provider_1", "token": "  "}),
+        json!({"mode": "first", "token": GOOD_KEY}),
+        json!({"mode": "first", "provider": "provider_1", "credentials": {"PROVIDER1_API_KEY": GOOD_KEY}}),
+    ] {
+        let (status, error) = stage
+            .app
+            .refused(&json!({"url": "a.example", "router": router}))
+            .await;
+        assert_eq!(status, 400);
+        assert!(
+            error.contains("router") && !error.contains(GOOD_KEY),
+            "{error}"
+        );
+    }
+    stage.ends(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_address_of_a_service_is_not_a_callers_to_choose() {
+    let stage = Stage::without_credentials().await;
+    let router = json!({"mode": "first", "provider": "provider_2", "token": GOOD_KEY,
+        "base": stage.site.url(""), "hosts": ["127.0.0.1"], "url": stage.site.url("/page")});
+    assert_eq!(
+        served_by(&stage.shop("/page", router).await).0,
+        "provider_2"
+    );
+    assert_eq!(stage.site.connections(), 0);
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redirect_of_the_service_is_not_followed_with_the_key() {
+    let stage = Stage::without_credentials().await;
+    let to = stage.site.url("/page");
+    stage.vendors.always(
+        "provider_2",
+        Answered::new(302, "text/plain", "").header("location", to),
+    );
+    let entry = stage
+        .page("http://127.0.0.1:1/page", first("provider_2", GOOD_KEY))
+        .await;
+    assert!(!entry["error"].is_null());
+    assert_eq!(stage.site.connections(), 0);
+    assert_eq!(entry["costs"]["vendor"]["billed_cost"], 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_way_to_ask_for_pages_takes_a_router() {
+    let stage = Stage::without_credentials().await;
+    let body = json!({"url": "http://shop.example/page", "request": "http", "limit": 1, "router": first("provider_2", GOOD_KEY)});
+    for path in ["/crawl", "/links", "/v1/scrape"] {
+        let answer = stage.app.post(path, &[], &body).await;
+        let entries = answer.json();
+        assert_eq!(served_by(&entries[0]).0, "provider_2", "{path}: {entries}");
+    }
+    stage.ends(&["provider_2"; 3]).await;
+}

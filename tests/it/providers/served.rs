@@ -1,0 +1,125 @@
+//! Each of the eleven, as components and over sockets: pages with and without JavaScript, and their failures.
+
+use serde_json::{Value, json};
+use trawl_tests::vendors::{BAD_KEY, GOOD_KEY, LARGE_BYTES, PAGE, PAGE_RENDERED, POOR_KEY};
+
+use super::{NAMES, Stage, first, pooled_pairs};
+
+/// A router that prefers a service, on the caller's key where it takes one.
+fn prefer(number: u32, key: &str) -> Value {
+    match number {
+        1..=9 => first(&format!("provider_{number}"), key),
+        _ => json!({"provider": format!("provider_{number}")}),
+    }
+}
+
+async fn stage() -> Stage {
+    let pairs = pooled_pairs();
+    let pairs: Vec<_> = pairs
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    Stage::with(&pairs).await
+}
+
+/// An address that our own stack cannot reach, so that services with two secrets are asked too.
+fn url(path: &str) -> String {
+    format!("http://127.0.0.1:1{path}")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_serves_pages_with_and_without_javascript() {
+    let stage = stage().await;
+    for number in 1..=11 {
+        for (mode, expected) in [("http", PAGE), ("browser", PAGE_RENDERED)] {
+            let body =
+                json!({"url": url("/page"), "request": mode, "router": prefer(number, GOOD_KEY)});
+            let entry = stage.app.page(body).await;
+            let vendor = &entry["costs"]["vendor"];
+            assert_eq!(
+                vendor["provider"],
+                format!("provider_{number}"),
+                "{mode}: {entry}"
+            );
+            assert_eq!(entry["content"], expected, "{number} {mode}");
+            assert_eq!(entry["status"], 200, "{number} {mode}");
+            assert_eq!(vendor["attempts"], 1, "{number} {mode}");
+            assert_eq!(vendor["byok"], number <= 9, "{number} {mode}");
+            assert!(
+                vendor["vendor_cost"].as_f64().unwrap() > 0.0,
+                "{number} {mode}: {entry}"
+            );
+            assert!(
+                vendor["billed_cost"].as_f64().unwrap() >= 0.0001,
+                "{number} {mode}"
+            );
+        }
+    }
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_tells_a_target_of_its_own_from_a_failure_of_the_service() {
+    let stage = stage().await;
+    for number in 1..=11 {
+        let router = prefer(number, GOOD_KEY);
+        let body = json!({"url": url("/missing"), "request": "http", "router": router});
+        let entry = stage.app.page(body).await;
+        assert_eq!(entry["status"], 404, "{number}: {entry}");
+        for path in ["/blocked", "/garbage", "/refused", "/breaks"] {
+            let body = json!({"url": url(path), "request": "http", "router": router});
+            let entry = stage.app.page(body).await;
+            assert!(!entry["error"].is_null(), "{number} {path}: {entry}");
+            assert_eq!(entry["costs"]["total_cost"], 0.0, "{number} {path}");
+            assert_eq!(
+                entry["costs"]["vendor"]["billed_cost"], 0.0,
+                "{number} {path}"
+            );
+        }
+    }
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_tells_a_wrong_key_and_one_that_is_used_up() {
+    let stage = stage().await;
+    for (number, name) in NAMES {
+        for (key, expected) in [(BAD_KEY, "bad_key"), (POOR_KEY, "no_credit")] {
+            let body = json!({"url": stage.site.url("/page"), "request": "http", "metadata": true,
+                "router": {"mode": "first", "provider": format!("provider_{number}"), "token": key, "funding": "own"}});
+            let entry = stage.app.page(body).await;
+            assert_eq!(
+                entry["metadata"]["provider_attempts"][0]["outcome"], expected,
+                "{name}: {entry}"
+            );
+            assert!(
+                entry["costs"]["vendor"].is_null(),
+                "our own stack served it"
+            );
+        }
+    }
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_that_is_too_large_is_a_failure_and_a_large_one_is_not() {
+    let stage = stage().await;
+    for number in [2, 4, 7, 10] {
+        let body =
+            json!({"url": url("/large"), "request": "http", "router": prefer(number, GOOD_KEY)});
+        let entry = stage.app.page(body).await;
+        let length = entry["content"].as_str().unwrap().len();
+        assert!(length > LARGE_BYTES, "{number}: {length}");
+    }
+    let huge = trawl_tests::vendors::Answered::new(200, "text/html", vec![b'x'; 60 << 20])
+        .header("Spb-initial-status-code", 200);
+    stage.vendors.always("provider_2", huge);
+    let body = json!({"url": url("/page"), "request": "http", "router": prefer(2, GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    assert!(
+        entry["error"].as_str().unwrap().contains("larger than"),
+        "{entry}"
+    );
+    assert_eq!(stage.app.get("/health").await.status, 200);
+    stage.app.assert_settled().await;
+}
