@@ -8,6 +8,7 @@ mod engine;
 mod guests;
 mod ledger;
 mod parse;
+mod providers;
 mod render;
 mod scrape;
 mod servers;
@@ -22,7 +23,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
@@ -30,6 +31,7 @@ const BENCHES: [Bench; 7] = [
     ("scrape", scrape::run),
     ("crawl", crawl::run),
     ("render", render::run),
+    ("providers", providers::run),
 ];
 
 fn main() -> anyhow::Result<()> {

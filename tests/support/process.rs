@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -133,8 +133,14 @@ fn account(world: &World, arguments: &[&str]) -> Value {
 /// The program, built beside this test.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
-    let built = test.ancestors().nth(2).unwrap_or(Path::new("."));
-    let program = built.join("trawl");
+    // Tests lie in a folder of their own beside the programs, benches lie among them.
+    let folders = test.ancestors().skip(1).take(2);
+    let programs = folders.map(|folder| folder.join("trawl"));
+    let program = programs
+        .clone()
+        .find(|program| program.is_file())
+        .or(programs.last())
+        .unwrap_or_default();
     let hint = "build it first: cargo build --release --workspace --bins";
     assert!(
         program.is_file(),

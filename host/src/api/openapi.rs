@@ -11,7 +11,9 @@ use utoipa::{Modify, OpenApi};
 use super::Api;
 use super::error::ApiError;
 use super::post::Form;
-use super::{crawl, credits, health, links, plugins, scrape, screenshot, transform, unblocker};
+use super::{
+    crawl, credits, health, links, plugins, providers, scrape, screenshot, transform, unblocker,
+};
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
@@ -35,6 +37,7 @@ use super::{crawl, credits, health, links, plugins, scrape, screenshot, transfor
         transform::transform,
         credits::credits,
         plugins::plugins,
+        providers::providers,
         health::health,
     ),
     modifiers(&KeyScheme)

@@ -111,6 +111,11 @@ impl VendorFailure {
         }
     }
 
+    /// Whether nothing was sent at all: the adapter cannot do the page.
+    pub fn is_unsent(&self) -> bool {
+        self.class == Some(Class::Unsupported)
+    }
+
     /// Whether the same service may be asked again at once. Contract: failure classes.
     fn deserves_another_try(&self) -> bool {
         let by_class = matches!(self.class, Some(Class::ProviderError | Class::TargetFailed));
@@ -259,6 +264,9 @@ impl Providers {
         };
         let outcome = conversation.hold(url).await;
         let elapsed = begun.elapsed();
+        if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
+            return outcome;
+        }
         self.board.count(candidate, &outcome, elapsed);
         self.breakers
             .note(&candidate.breaker, &outcome, Instant::now());

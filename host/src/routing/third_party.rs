@@ -9,7 +9,7 @@ use super::smart::{self, Clues, Rule, Verdict};
 use super::{Client, Failing, NotServed, Routing, Served};
 use crate::model::failure::status;
 use crate::model::{Nanodollars, PageFailure};
-use crate::plan::{Engine, PagePlan};
+use crate::plan::{Engine, PagePlan, RouterMode};
 use crate::providers::{Candidate, Payment, Providers, Tally, VendorFailure, VendorPage, Wish};
 use trawl_sdk::provider::Class;
 
@@ -78,7 +78,7 @@ impl Routing {
             let message = "it cannot do what is asked, or has no credentials";
             return attempts.give_up(Err(PageFailure::new(status::UNKNOWN, message)));
         }
-        match self.serve_ourselves(plan, url, client, deadline).await {
+        match self.own_until(plan, url, client, deadline).await {
             Ok(mut served) => {
                 attempts.tell(&mut served);
                 Ok(served)
@@ -101,19 +101,7 @@ impl Routing {
         let now = Instant::now();
         let half = now + deadline.saturating_duration_since(now) / 2;
         let end = if has_providers { half } else { deadline };
-        let own = self.serve_ourselves(plan, url, client, end);
-        let own = match has_providers {
-            false => own.await,
-            true => {
-                let end = end + plan.fetch.pace.patience;
-                let late = || {
-                    let message = "timed out";
-                    Err(Failing::of(PageFailure::new(status::TIMED_OUT, message)))
-                };
-                let own = tokio::time::timeout_at(end.into(), own).await;
-                own.unwrap_or_else(|_| late())
-            }
-        };
+        let own = self.own_until(plan, url, client, end).await;
         let (own, needed_browser) = match own {
             Ok(served) => match turned_away(&served) {
                 None => return Ok(served),
@@ -131,6 +119,23 @@ impl Routing {
             Asked::Served(served) => Ok(*served),
             Asked::Nobody(attempts) => attempts.give_up(own),
         }
+    }
+
+    /// A page by our own stack, given up a little before `end`, so that what is known of providers is told with it.
+    async fn own_until(
+        &self,
+        plan: &PagePlan,
+        url: &Url,
+        client: Client<'_>,
+        end: Instant,
+    ) -> Result<Served, Failing> {
+        let end = end.checked_sub(HAND_OVER_TIME).unwrap_or(end) + plan.fetch.pace.patience;
+        let own = self.serve_ourselves(plan, url, client, end);
+        let own = tokio::time::timeout_at(end.into(), own).await;
+        own.unwrap_or_else(|_| {
+            let message = "timed out";
+            Err(Failing::of(PageFailure::new(status::TIMED_OUT, message)))
+        })
     }
 
     /// What robots.txt says of a page that somebody else would fetch for us.
@@ -171,14 +176,18 @@ impl Routing {
         let deadline = deadline.checked_sub(HAND_OVER_TIME).unwrap_or(deadline);
         let candidates = self.candidates(plan, url, client, javascript);
         let n_routes = candidates.len().min(ROUTES_MAX);
+        // Somebody who waits for a busy service could have had our own stack meanwhile.
+        let is_our_last_word = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
+        let mut n_attempts = 0;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
-            let is_last = index + 1 == n_routes;
+            let is_last = is_our_last_word && index + 1 == n_routes;
             let asked = providers.serve(candidate, plan, url, javascript, deadline, is_last);
             let got = match asked.await {
                 Ok(got) => self.in_scope(plan, url, got).await,
                 Err(failure) => Err(failure),
             };
-            let n_attempts = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            let was_asked = !matches!(&got, Err(failure) if failure.is_unsent());
+            n_attempts += u32::from(was_asked);
             match got {
                 Ok(got) => {
                     let served = served(providers, candidate, got, n_attempts);
@@ -192,8 +201,10 @@ impl Routing {
                 }
                 Err(failure) => {
                     attempts.note(candidate, failure.name(), &failure.message);
-                    let vendor = vendor(providers, candidate, None, failure.cost, n_attempts);
-                    attempts.last = Some((vendor, failure));
+                    if was_asked {
+                        let vendor = vendor(providers, candidate, None, failure.cost, n_attempts);
+                        attempts.last = Some((vendor, failure));
+                    }
                 }
             }
             if Instant::now() >= deadline {

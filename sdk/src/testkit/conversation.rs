@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::provider::{Class, Failure, Page, Provider, Reply, Request, Step, Task, resume, start};
+use crate::provider::{
+    Class, Exchange, Failure, Page, Provider, Reply, Request, Step, Task, resume, start,
+};
 
 /// A conversation: the requests that the adapter wanted sent, and how it ended.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     /// The requests in order.
     pub requests: Vec<Request>,
+    /// What went with each: pause, memo, what is sent when the conversation is given up.
+    pub exchanges: Vec<Exchange>,
     /// The page, or why there is none; `None` when the replies were used up before the end.
     pub outcome: Option<Result<Page, Failure>>,
 }
@@ -35,6 +39,7 @@ pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation
     let mut replies = replies.iter();
     let mut conversation = Conversation {
         requests: Vec::new(),
+        exchanges: Vec::new(),
         outcome: None,
     };
     let mut step = start::<P>(task);
@@ -50,7 +55,8 @@ pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation
                 return conversation;
             }
         };
-        conversation.requests.push(exchange.request);
+        conversation.requests.push(exchange.request.clone());
+        conversation.exchanges.push((*exchange).clone());
         let Some(reply) = replies.next() else {
             return conversation;
         };

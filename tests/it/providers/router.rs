@@ -340,7 +340,9 @@ async fn a_redirect_of_the_service_is_not_followed_with_the_key() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_way_to_ask_for_pages_takes_a_router() {
     let stage = Stage::without_credentials().await;
-    let body = json!({"url": "http://shop.example/page", "request": "http", "limit": 1, "router": first("provider_2", GOOD_KEY)});
+    let url = stage.site.url("/page");
+    let body =
+        json!({"url": url, "request": "http", "limit": 1, "router": first("provider_2", GOOD_KEY)});
     for path in ["/crawl", "/links", "/v1/scrape"] {
         let answer = stage.app.post(path, &[], &body).await;
         let entries = answer.json();

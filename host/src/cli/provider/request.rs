@@ -129,7 +129,7 @@ fn shown(
     let mut headers = vec![("host".to_owned(), host.to_owned())];
     let sent = request.headers().iter();
     headers.extend(sent.map(|(name, value)| (name.as_str().to_owned(), text(value))));
-    let body = request.body().and_then(reqwest::Body::as_bytes);
+    let body = request.body().and_then(|body| body.as_bytes());
     let body = String::from_utf8_lossy(body.unwrap_or_default()).into_owned();
     if is_json {
         let object = json!({
