@@ -85,7 +85,13 @@ impl App {
     /// Serves the sample page by one engine and says how that went.
     async fn tried(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
-        let (outcome, _) = page::produce(&self.rooms, context, &sample_plan(engine)).await;
+        let (outcome, _) = page::produce(
+            &self.rooms,
+            context,
+            &sample_plan(engine),
+            Nanodollars::ZERO,
+        )
+        .await;
         let error = outcome.error.or_else(|| match outcome.content {
             Content::One(Piece::Text(text)) if !text.is_empty() => None,
             _ => Some("the sample page came back empty".to_owned()),

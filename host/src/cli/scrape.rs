@@ -53,7 +53,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
         owner: String::new(),
         tariff: Tariff::FlatRate,
     };
-    let (outcome, _) = page::produce(&engine.rooms, &context, &plan).await;
+    let (outcome, _) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
     engine.close().await;
     if args.json {
         let mut entry = Vec::new();

@@ -91,7 +91,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         }
     };
     run.gate.enter(leased.n, &leased.url);
-    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, &plan).await;
+    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, &plan, hold.ceiling()).await;
     if let Some(why) = run.gate.leave(&leased.url) {
         hold.void(why.name());
         let failure = PageFailure::new(
@@ -140,7 +140,7 @@ async fn again(place: Place<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     if let Ok(url) = &url {
         run.gate.enter(n, url);
     }
-    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, plan).await;
+    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, plan, plan.ceiling).await;
     if let Ok(url) = &url {
         run.gate.leave(url);
     }

@@ -218,6 +218,19 @@ impl Egress {
         self.dispatch(&self.granted, request, names, false).await
     }
 
+    /// Why a caller may not have this address fetched, whoever fetches it; `None` when nothing is against it. A name that cannot be
+    /// looked up here is nobody's fault.
+    pub async fn refuses(&self, url: &Url) -> Option<EgressError> {
+        let refusal = self.check(url, Trust::Caller).await.err()?;
+        match refusal {
+            EgressError::Scheme(_)
+            | EgressError::NoHost
+            | EgressError::NotPublic(_)
+            | EgressError::OwnListener(_) => Some(refusal),
+            _ => None,
+        }
+    }
+
     /// Bytes of bodies received since the start, as they came over the wire.
     pub fn received_bytes(&self) -> u64 {
         self.received.load(Ordering::Relaxed)

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::get::receive;
 use super::{BodyEnd, FetchError, Fetcher, listed};
+use crate::model::PageFailure;
 
 /// What a service answered.
 #[derive(Clone, Debug)]
@@ -23,6 +24,12 @@ pub struct Exchanged {
 }
 
 impl Fetcher {
+    /// What a page becomes that nobody may be asked for: its address is not public, or a server of our own.
+    pub async fn refusal(&self, url: &Url) -> Option<PageFailure> {
+        let refused = self.egress.refuses(url).await?;
+        Some(FetchError::from(refused).failure())
+    }
+
     /// Sends a request to an address that `may` allows, and takes the whole answer in, at most so many bytes.
     ///
     /// # Errors

@@ -153,7 +153,7 @@ pub(super) fn text(value: &HeaderValue) -> String {
 }
 
 /// An address without user and password.
-pub(super) fn without_userinfo(mut url: Url) -> Url {
+pub fn without_userinfo(mut url: Url) -> Url {
     // These fail only for addresses without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);

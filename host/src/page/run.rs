@@ -113,12 +113,18 @@ pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan
             );
         }
     };
-    let (outcome, usage) = produce(rooms, run, plan).await;
+    let (outcome, usage) = produce(rooms, run, plan, hold.ceiling()).await;
     settle(hold, &payer.tariff, usage, outcome).await
 }
 
-/// Serves and extracts one page without money: what [`run`] does between its hold and its settling.
-pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageOutcome, Usage) {
+/// Serves and extracts one page without money: what [`run`] does between its hold and its settling. `limit` is what was set aside
+/// for it: what a provider could charge beyond it is not begun.
+pub async fn produce(
+    rooms: &Rooms,
+    run: &RunContext,
+    plan: &PagePlan,
+    limit: Nanodollars,
+) -> (PageOutcome, Usage) {
     let started = Instant::now();
     let url = match &plan.url {
         Ok(url) => url,
@@ -136,7 +142,7 @@ pub async fn produce(rooms: &Rooms, run: &RunContext, plan: &PagePlan) -> (PageO
         keeping,
         vendor,
         error,
-    } = match serve(rooms, run, plan, url, started).await {
+    } = match serve(rooms, run, plan, url, started, limit).await {
         Ok(served) => served,
         Err(NotServed { failure, vendor }) => {
             let outcome = failed(plan, failure, Some(started.elapsed()));
@@ -192,16 +198,17 @@ async fn serve(
     plan: &PagePlan,
     url: &Url,
     started: Instant,
+    limit: Nanodollars,
 ) -> Result<Served, NotServed> {
     let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
     let pool_price = rooms.routing.pool_price_max(plan);
     let client = Client {
         owner: &run.owner,
         jar: &run.jar,
-        bytes_max: billing::bytes_for(plan.ceiling, &run.tariff, pool_price),
+        bytes_max: billing::bytes_for(plan.ceiling.min(limit), &run.tariff, pool_price),
         registry: &run.registry,
         may_pool: may_pool(&run.tariff),
-        affords: &|used| affords(plan, &run.tariff, used),
+        affords: &|used| affords(limit, &run.tariff, used),
     };
     let served = rooms.routing.serve(plan, url, client);
     tokio::time::timeout_at(deadline.into(), served)
@@ -213,13 +220,13 @@ async fn serve(
         })
 }
 
-/// Whether a page may cost what a provider's work costs, by its own ceiling.
-fn affords(plan: &PagePlan, tariff: &Tariff, used: VendorUse) -> bool {
+/// Whether a page may cost what a provider's work costs.
+fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
     let usage = Usage {
         vendor: Some(used),
         ..Usage::default()
     };
-    billing::price(&usage, tariff).total() <= plan.ceiling
+    billing::price(&usage, tariff).total() <= limit
 }
 
 async fn extract(

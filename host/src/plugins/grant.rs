@@ -69,6 +69,9 @@ pub struct PriceTable {
     /// The most that one page costs: what is set aside for it.
     #[serde(serialize_with = "dollars")]
     pub most: Nanodollars,
+    /// What a page is taken to cost when the service does not tell: one of the cheapest unit, else as much as the dearest page.
+    #[serde(serialize_with = "dollars")]
+    pub least: Nanodollars,
     /// One of each unit.
     #[serde(serialize_with = "dollars_each")]
     pub units: BTreeMap<String, Nanodollars>,
@@ -224,13 +227,15 @@ impl PricesToml {
             );
         }
         let dearest = units.values().copied().max().unwrap_or_default();
+        let most = match self.most.as_str() {
+            "" => dearest,
+            text => price("most", text)?,
+        };
         Ok(PriceTable {
             date: self.date.clone(),
             source: self.source.clone(),
-            most: match self.most.as_str() {
-                "" => dearest,
-                text => price("most", text)?,
-            },
+            least: units.values().copied().min().unwrap_or(most),
+            most,
             units,
         })
     }

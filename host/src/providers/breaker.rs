@@ -42,6 +42,8 @@ struct Way {
     /// "Too many" in a row.
     refusals: u32,
     closed_until: Option<Instant>,
+    /// When it was closed: tries begun before tell nothing new.
+    closed_at: Option<Instant>,
 }
 
 impl Default for Breakers {
@@ -85,9 +87,14 @@ impl Breakers {
         &self,
         key: &BreakerKey,
         outcome: &Result<T, VendorFailure>,
+        begun: Instant,
         now: Instant,
     ) {
         let mut ways = self.lock();
+        let closed_at = ways.get(key).and_then(|way| way.closed_at);
+        if closed_at.is_some_and(|closed_at| begun < closed_at) {
+            return;
+        }
         let pause = match outcome {
             Ok(_) => {
                 ways.remove(key);
@@ -107,6 +114,7 @@ impl Breakers {
         };
         if let (Some(pause), Some(way)) = (pause, ways.get_mut(key)) {
             way.closed_until = Some(now + pause);
+            way.closed_at = Some(now);
         }
     }
 
@@ -183,14 +191,14 @@ mod tests {
             key(&breakers, "wrong", false),
             key(&breakers, "right", false),
         );
-        breakers.note(&wrong, &failed(Class::BadKey), now);
+        breakers.note(&wrong, &failed(Class::BadKey), now, now);
         assert!(!breakers.is_open(&wrong, now) && breakers.is_open(&right, now));
         assert!(breakers.is_open(&wrong, now + KEY_PAUSE));
         assert_eq!(breakers.paused("provider_1", now), (1, KEY_PAUSE));
         assert_eq!(breakers.paused("provider_2", now), (0, Duration::ZERO));
         assert!(!format!("{wrong:?}").contains("wrong"));
         let own = key(&breakers, "wrong", true);
-        breakers.note(&own, &failed(Class::NoCredit), now);
+        breakers.note(&own, &failed(Class::NoCredit), now, now);
         assert!(!breakers.is_open(&own, now) && breakers.is_open(&own, now + OWN_KEY_PAUSE));
     }
 
@@ -199,20 +207,20 @@ mod tests {
         let (breakers, mut now) = (Breakers::default(), Instant::now());
         let key = key(&breakers, "a", false);
         for _ in 1..FAULTS_MAX {
-            breakers.note(&key, &failed(Class::ProviderError), now);
+            breakers.note(&key, &failed(Class::ProviderError), now, now);
             assert!(breakers.is_open(&key, now));
         }
         let mut pauses = Vec::new();
         for _ in 0..8 {
-            breakers.note(&key, &failed(Class::ProviderTimeout), now);
+            breakers.note(&key, &failed(Class::ProviderTimeout), now, now);
             let (_, pause) = breakers.paused("provider_1", now);
             pauses.push(pause.as_secs());
             now += pause;
             assert!(breakers.is_open(&key, now));
         }
         assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
-        breakers.note(&key, &Ok(()), now);
-        breakers.note(&key, &failed(Class::ProviderError), now);
+        breakers.note(&key, &Ok(()), now, now);
+        breakers.note(&key, &failed(Class::ProviderError), now, now);
         assert!(breakers.is_open(&key, now), "a success begins anew");
     }
 
@@ -222,7 +230,7 @@ mod tests {
         let key = key(&breakers, "a", false);
         let mut limited = VendorFailure::of(Class::RateLimited, "");
         limited.retry_after = Some(Duration::from_secs(7));
-        breakers.note(&key, &Err::<(), _>(limited), now);
+        breakers.note(&key, &Err::<(), _>(limited), now, now);
         assert_eq!(breakers.paused("provider_1", now).1, Duration::from_secs(7));
         let later = now + Duration::from_secs(7);
         for class in [
@@ -232,7 +240,7 @@ mod tests {
             Class::TargetUnreachable,
         ] {
             for _ in 0..2 * FAULTS_MAX {
-                breakers.note(&key, &failed(class), later);
+                breakers.note(&key, &failed(class), later, later);
             }
             assert!(breakers.is_open(&key, later), "{class:?}");
         }
@@ -246,8 +254,22 @@ mod tests {
                 &key(&breakers, &n.to_string(), true),
                 &failed(Class::BadKey),
                 now,
+                now,
             );
         }
         assert!(breakers.lock().len() <= WAYS_MAX);
+    }
+
+    #[test]
+    fn tries_begun_before_it_was_closed_tell_nothing_new() {
+        let (breakers, begun) = (Breakers::default(), Instant::now());
+        let key = key(&breakers, "a", false);
+        let now = begun + Duration::from_secs(1);
+        for _ in 0..100 {
+            breakers.note(&key, &failed(Class::ProviderTimeout), begun, now);
+        }
+        assert_eq!(breakers.paused("provider_1", now).1, FAULT_PAUSE.0);
+        breakers.note(&key, &Ok(()), begun, now);
+        assert!(!breakers.is_open(&key, now), "a late success opens nothing");
     }
 }

@@ -11,8 +11,8 @@ use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, S
 use url::Url;
 
 use super::scrub::Scrubber;
-use super::{Keys, VendorFailure, VendorPage, failed, prepare};
-use crate::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
+use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
+use crate::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher, without_userinfo};
 use crate::model::{FetchedPage, Nanodollars};
 use crate::plugins::{Grant, PluginError, ProviderPlugin};
 
@@ -39,7 +39,7 @@ impl Conversation<'_> {
     /// # Errors
     /// [`VendorFailure`], without a secret in its text.
     pub(super) async fn hold(&self, url: &Url) -> Result<VendorPage, VendorFailure> {
-        let scrubber = Scrubber::new(self.keys);
+        let scrubber = self.keys.scrubber();
         let mut cancel = Cancel {
             request: None,
             fetcher: self.fetcher.clone(),
@@ -48,7 +48,7 @@ impl Conversation<'_> {
             .deadline
             .checked_sub(HAND_OVER_TIME)
             .unwrap_or(self.deadline);
-        let held = timeout_at(until.into(), self.rounds(url, &scrubber, &mut cancel)).await;
+        let held = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
         let late = || {
             let message = "it did not answer in the time that the page has";
             Err(VendorFailure::of(Class::ProviderTimeout, message))
@@ -63,7 +63,7 @@ impl Conversation<'_> {
     async fn rounds(
         &self,
         url: &Url,
-        scrubber: &Scrubber,
+        scrubber: &Arc<Scrubber>,
         cancel: &mut Cancel,
     ) -> Result<VendorPage, VendorFailure> {
         let task = Arc::clone(&self.task);
@@ -91,21 +91,25 @@ impl Conversation<'_> {
                 None => None,
             };
             let reply = self.send(&exchange.request).await?;
-            last = scrubber.scrub(reply.body);
-            let headers = scrubber.pairs(reply.headers);
-            let (task, body) = (Arc::clone(&self.task), last.clone());
-            let (status, elapsed) = (reply.status, reply.elapsed);
-            step = self
-                .call(move |plugin| {
-                    let reply = Reply {
-                        status,
-                        headers,
-                        body: Cow::Borrowed(&body),
-                        elapsed_ms: u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX),
-                    };
-                    plugin.resume(&task, &exchange.memo, &reply)
-                })
-                .await?;
+            let (task, scrubber) = (Arc::clone(&self.task), Arc::clone(scrubber));
+            let resumed = self.call(move |plugin| {
+                let body = scrubber.scrub(reply.body);
+                let scrubbed = Reply {
+                    status: reply.status,
+                    headers: scrubber.pairs(reply.headers),
+                    body: Cow::Borrowed(&body),
+                    elapsed_ms: u32::try_from(reply.elapsed.as_millis()).unwrap_or(u32::MAX),
+                };
+                let step = plugin.resume(&task, &exchange.memo, &scrubbed)?;
+                Ok((scrubbed_step(step, &scrubber), body))
+            });
+            (step, last) = resumed.await?;
+            if let Step::Failed(failure) = &mut step
+                && failure.class == Class::Unsupported
+            {
+                // Something was sent, so it is no answer to "can you do this".
+                failure.class = Class::BadRequest;
+            }
         }
         Err(VendorFailure::adapter(format!(
             "its adapter wants more than {ROUNDS_MAX} exchanges"
@@ -127,7 +131,19 @@ impl Conversation<'_> {
             .exchange(prepared, bytes_max, |url| grant.allows(url));
         match tokio::time::timeout(time, exchange).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(error)) => Err(VendorFailure::of(Class::ProviderError, unreached(&error))),
+            Ok(Err(FetchError::TooLarge(bytes_max))) => {
+                // The page's doing: another try would only be paid again.
+                let message = format!("its reply is larger than {bytes_max} bytes");
+                let failure = VendorFailure::of(Class::TargetFailed, message);
+                Err(VendorFailure {
+                    retryable: Some(false),
+                    ..failure
+                })
+            }
+            Ok(Err(error)) => {
+                let message = format!("it cannot be asked: {error}");
+                Err(VendorFailure::of(Class::ProviderError, message))
+            }
             Err(_) => {
                 let message = format!("it did not answer within {} s", time.as_secs_f32());
                 Err(VendorFailure::of(Class::ProviderTimeout, message))
@@ -136,9 +152,13 @@ impl Conversation<'_> {
     }
 
     fn prepared(&self, request: &Request) -> Result<reqwest::Request, VendorFailure> {
-        prepare(request, self.grant(), self.keys).map_err(|reason| {
-            tracing::error!(provider = %self.plugin.info().name, "a request of the adapter is refused: {reason}");
-            VendorFailure::adapter(format!("a request of its adapter is refused: {reason}"))
+        prepare(request, &self.task, self.grant(), self.keys).map_err(|refused| match refused {
+            Refused::Adapter(reason) => {
+                let provider = &self.plugin.info().name;
+                tracing::error!(provider = %provider, "a request of the adapter is refused: {reason}");
+                VendorFailure::adapter(format!("a request of its adapter is refused: {reason}"))
+            }
+            Refused::Task(reason) => VendorFailure::of(Class::BadRequest, reason),
         })
     }
 
@@ -152,12 +172,16 @@ impl Conversation<'_> {
     ) -> Result<VendorPage, VendorFailure> {
         let body = match page.content {
             Content::Reply => last,
-            Content::Bytes(bytes) => scrubber.scrub(bytes.into()),
-            Content::Text(text) => scrubber.scrub(text.into()),
+            Content::Bytes(bytes) => bytes.into(),
+            Content::Text(text) => text.into(),
         };
-        let cost = self.dollars(&page.cost);
+        let cost = match page.cost.charged {
+            // Nobody told: a page that was served was hardly free, so it is priced as the cheapest that there is.
+            Charged::Unknown => self.grant().prices.least,
+            Charged::Yes | Charged::No => self.dollars(&page.cost),
+        };
         let final_url = match page.url.map(|address| scrubber.text(address)) {
-            None => url.clone(),
+            None => without_userinfo(url.clone()),
             Some(address) => Url::parse(&address)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
@@ -181,7 +205,7 @@ impl Conversation<'_> {
         }
         Ok(VendorPage {
             page: FetchedPage {
-                requested_url: url.clone(),
+                requested_url: without_userinfo(url.clone()),
                 final_url,
                 status,
                 headers,
@@ -198,19 +222,19 @@ impl Conversation<'_> {
     }
 
     /// Calls the adapter where blocking harms nobody, no more at once than cores.
-    async fn call(
+    async fn call<R: Send + 'static>(
         &self,
-        call: impl FnOnce(&ProviderPlugin) -> Result<Step, PluginError> + Send + 'static,
-    ) -> Result<Step, VendorFailure> {
+        call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
+    ) -> Result<R, VendorFailure> {
         let place = Arc::clone(self.calls).acquire_owned().await;
         let plugin = Arc::clone(self.plugin);
         let called = tokio::task::spawn_blocking(move || {
-            let step = call(&plugin);
+            let said = call(&plugin);
             drop(place);
-            step
+            said
         });
         match called.await {
-            Ok(Ok(step)) => Ok(step),
+            Ok(Ok(said)) => Ok(said),
             Ok(Err(error)) => Err(VendorFailure::adapter(format!(
                 "its adapter {}",
                 error.fault
@@ -237,6 +261,18 @@ impl Conversation<'_> {
     }
 }
 
+/// The body of a finished page once more: an adapter may have decoded it.
+fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
+    if let Step::Done(page) = &mut step {
+        page.content = match std::mem::replace(&mut page.content, Content::Reply) {
+            Content::Reply => Content::Reply,
+            Content::Bytes(bytes) => Content::Bytes(scrubber.scrub(bytes.into()).into()),
+            Content::Text(text) => Content::Text(scrubber.text(text)),
+        };
+    }
+    step
+}
+
 /// A word for `costs.vendor.route`, whatever the adapter says.
 fn variant(said: &str) -> String {
     let word = said.chars().take(40);
@@ -247,13 +283,6 @@ fn variant(said: &str) -> String {
         return "plain".to_owned();
     }
     word
-}
-
-fn unreached(error: &FetchError) -> String {
-    match error {
-        FetchError::TooLarge(bytes_max) => format!("its reply is larger than {bytes_max} bytes"),
-        error => format!("it cannot be asked: {error}"),
-    }
 }
 
 /// What is sent when a conversation is given up, however that comes: by its deadline, or because nobody waits any more.

@@ -2,12 +2,13 @@
 //! ever puts a provider's key anywhere.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method};
-use trawl_sdk::provider::{Credential, Request};
+use trawl_sdk::provider::{Credential, Request, Task};
 use url::Url;
 
 use super::scrub::Scrubber;
@@ -30,37 +31,71 @@ const METHODS: [Method; 7] = [
 ];
 
 /// Credentials by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys(BTreeMap<String, Secret>);
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    secrets: BTreeMap<String, Secret>,
+    /// Made when it is first needed: once for a page.
+    scrubber: OnceLock<Arc<Scrubber>>,
+}
 
 impl Keys {
     /// The values.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(Secret::expose)
+        self.secrets.values().map(Secret::expose)
+    }
+
+    /// What finds them in what a service answers.
+    pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
+        self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
     }
 
     /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let pairs = self.0.iter();
+        let pairs = self.secrets.iter();
         pairs.map(|(name, secret)| (name.as_str(), secret.expose()))
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(Secret::expose)
+        self.secrets.get(name).map(Secret::expose)
     }
 }
 
 impl FromIterator<(String, Secret)> for Keys {
     fn from_iter<T: IntoIterator<Item = (String, Secret)>>(pairs: T) -> Self {
-        Self(pairs.into_iter().collect())
+        Self {
+            secrets: pairs.into_iter().collect(),
+            scrubber: OnceLock::new(),
+        }
+    }
+}
+
+/// Why a request is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The adapter asks for something that it may not have.
+    #[error("{0}")]
+    Adapter(String),
+    /// What the caller wants of the page cannot be sent: a header that is too long, a credential in the page's own address.
+    #[error("{0}")]
+    Task(String),
+}
+
+impl From<String> for Refused {
+    fn from(reason: String) -> Self {
+        Self::Adapter(reason)
     }
 }
 
 /// The request as it is sent, credentials filled in.
 ///
 /// # Errors
-/// A sentence: what the adapter asks for and may not have.
-pub fn prepare(asked: &Request, grant: &Grant, keys: &Keys) -> Result<reqwest::Request, String> {
+/// [`Refused`]: what the adapter, or the caller through it, asks for and may not have.
+pub fn prepare(
+    asked: &Request,
+    task: &Task,
+    grant: &Grant,
+    keys: &Keys,
+) -> Result<reqwest::Request, Refused> {
     let method = Method::from_bytes(asked.method.as_bytes())
         .ok()
         .filter(|method| METHODS.contains(method))
@@ -68,29 +103,35 @@ pub fn prepare(asked: &Request, grant: &Grant, keys: &Keys) -> Result<reqwest::R
     let mut url =
         Url::parse(&asked.url).map_err(|_| "it asks for an address that is none".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(
-            "it puts a user name into the address, credentials are marked under `credentials`"
-                .to_owned(),
-        );
+        let reason =
+            "it puts a user name into the address, credentials are marked under `credentials`";
+        return Err(reason.to_owned().into());
     }
     if !grant.allows(&url) {
-        let origin = url.origin().ascii_serialization();
-        return Err(format!(
-            "it asks for `{}`, which its `hosts` do not grant",
-            shown(&origin)
-        ));
+        let origin = shown(&url.origin().ascii_serialization());
+        return Err(format!("it asks for `{origin}`, which its `hosts` do not grant").into());
     }
     if asked.body.len() > BODY_BYTES_MAX {
-        return Err(format!(
+        let reason = format!(
             "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
             asked.body.len()
-        ));
+        );
+        return Err(match task.body.len() > BODY_BYTES_MAX / 2 {
+            true => Refused::Task(reason),
+            false => Refused::Adapter(reason),
+        });
     }
-    refuse_strays(asked, grant, keys)?;
+    refuse_strays(asked, task, grant, keys)?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+    let of_caller = !task.headers.is_empty() || !task.cookies.is_empty();
     for (name, value) in &asked.headers {
-        let (name, value) = header::check(name, value)?;
+        let checked = header::check(name, value).map_err(|reason| match of_caller {
+            // One of the caller's that has become too long by the adapter's prefix.
+            true => Refused::Task(reason),
+            false => Refused::Adapter(reason),
+        });
+        let (name, value) = checked?;
         headers.append(name, value);
     }
     for credential in &asked.credentials {
@@ -104,36 +145,49 @@ pub fn prepare(asked: &Request, grant: &Grant, keys: &Keys) -> Result<reqwest::R
     Ok(request)
 }
 
-/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there.
-fn refuse_strays(asked: &Request, grant: &Grant, keys: &Keys) -> Result<(), String> {
-    let scrubber = Scrubber::new(keys);
-    let is_stray = |bytes: &[u8]| {
-        let named = |name: &String| {
-            let braced = format!("{{{name}}}");
-            let encoded = format!("%7B{name}%7D");
-            [braced, encoded]
-                .iter()
-                .any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
-        };
-        scrubber.finds(bytes) || grant.credentials.iter().any(named)
+/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there. A name
+/// in braces that the caller wrote is only text.
+fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Result<(), Refused> {
+    let scrubber = keys.scrubber();
+    let names = |bytes: &[u8]| {
+        let braced = |name: &String| [format!("{{{name}}}"), format!("%7B{name}%7D")];
+        let mut marks = grant.credentials.iter().flat_map(braced);
+        marks.any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
     };
-    let refused = |place: &str| {
-        Err(format!(
-            "it puts a credential into the {place}, credentials are only marked under `credentials`"
-        ))
+    let mut of_task = texts(task);
+    if of_task.any(|text| scrubber.finds(text)) {
+        let reason = "the page that is wanted has a credential of the provider in it";
+        return Err(Refused::Task(reason.to_owned()));
+    }
+    let is_named = texts(task).any(names);
+    let is_stray = |bytes: &[u8]| scrubber.finds(bytes) || !is_named && names(bytes);
+    let mut headers = asked.headers.iter();
+    let place = if is_stray(asked.url.as_bytes()) {
+        "address"
+    } else if is_stray(&asked.body) {
+        "body"
+    } else if headers.any(|(name, value)| is_stray(name.as_bytes()) || is_stray(value.as_bytes())) {
+        "headers"
+    } else {
+        return Ok(());
     };
-    if is_stray(asked.url.as_bytes()) {
-        return refused("address");
-    }
-    if is_stray(&asked.body) {
-        return refused("body");
-    }
-    let in_headers =
-        |(name, value): &(String, String)| is_stray(name.as_bytes()) || is_stray(value.as_bytes());
-    match asked.headers.iter().any(in_headers) {
-        true => refused("headers"),
-        false => Ok(()),
-    }
+    Err(format!(
+        "it puts a credential into the {place}, credentials are only marked under `credentials`"
+    )
+    .into())
+}
+
+/// What of a task a caller wrote.
+fn texts(task: &Task) -> impl Iterator<Item = &[u8]> {
+    let pairs = task.headers.iter().chain(&task.cookies);
+    let pairs = pairs.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let script = task.script.iter().map(String::as_bytes);
+    let selector = task.wait_for.iter().map(|wait| wait.selector.as_bytes());
+    [task.url.as_bytes(), &task.body]
+        .into_iter()
+        .chain(pairs)
+        .chain(script)
+        .chain(selector)
 }
 
 fn fill_in(
@@ -223,7 +277,14 @@ mod tests {
     }
 
     fn prepared(request: Request) -> Result<reqwest::Request, String> {
-        prepare(&request, &grant(), &keys())
+        prepare(&request, &task(), &grant(), &keys()).map_err(|refused| {
+            assert!(matches!(refused, Refused::Adapter(_)), "{refused:?}");
+            refused.to_string()
+        })
+    }
+
+    fn task() -> Task {
+        Task::new("https://a.example/", "https://api.acme.example")
     }
 
     const AT: &str = "https://api.acme.example/v1?url=https%3A%2F%2Fa.example";
@@ -339,11 +400,35 @@ mod tests {
     #[test]
     fn a_key_that_cannot_be_sent_is_named_not_shown() {
         let keys = Keys::from_iter([("ACME_KEY".to_owned(), Secret::new("canary\nkey"))]);
-        let reason = prepare(&Request::get(AT).bearer("ACME_KEY"), &grant(), &keys);
-        let reason = reason.expect_err("a line break");
+        let request = Request::get(AT).bearer("ACME_KEY");
+        let reason = prepare(&request, &task(), &grant(), &keys);
+        let reason = reason.expect_err("a line break").to_string();
         assert!(
             reason.contains("`ACME_KEY`") && !reason.contains("canary"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn a_caller_cannot_make_an_adapter_look_guilty() {
+        let of = |task: &Task, request: &Request| prepare(request, task, &grant(), &keys());
+        let braced = Task {
+            url: "https://a.example/?k={ACME_KEY}".to_owned(),
+            ..task()
+        };
+        let request = Request::get(AT).query("url", &braced.url);
+        assert!(of(&braced, &request).is_ok(), "only text");
+        let long = Task {
+            headers: vec![("x".to_owned(), "y".repeat(header::HEADER_BYTES_MAX - 1))],
+            ..task()
+        };
+        let request = Request::get(AT).prefixed_headers("Spb-", &long.headers);
+        assert!(matches!(of(&long, &request), Err(Refused::Task(_))));
+        let own_key = Task {
+            url: "https://a.example/canary-user".to_owned(),
+            ..task()
+        };
+        let request = Request::get(AT).query("url", &own_key.url);
+        assert!(matches!(of(&own_key, &request), Err(Refused::Task(_))));
     }
 }

@@ -54,8 +54,8 @@ impl Candidate {
     }
 }
 
-/// The ways to have a page served: the preferred service first, then in the order of the manifest; of each service the caller's own
-/// key before the operator's. Left out is what cannot do the page, cannot be paid, or whose key or service failed a short while ago.
+/// The ways to have a page served: the preferred service first, then in the order of the manifest; each on the caller's own
+/// key where there is one, otherwise on the operator's. Left out is what cannot do the page, cannot be paid, or whose key or service failed a short while ago.
 pub(super) fn candidates<'a>(
     plugins: impl Iterator<Item = &'a Arc<ProviderPlugin>>,
     wish: &Wish<'_>,
@@ -78,7 +78,8 @@ pub(super) fn candidates<'a>(
     let mut candidates = Vec::new();
     for plugin in able {
         let own = own_keys(plugin, wish.plan).map(|keys| (keys, Payment::Own));
-        let ours = pooled.keys(plugin).filter(|_| may_pool);
+        // Spec: rule 2, pooled credentials are for routes that the caller's keys do not cover.
+        let ours = pooled.keys(plugin).filter(|_| may_pool && own.is_none());
         let ours = ours.map(|keys| (keys, Payment::Pooled));
         for (keys, payment) in own.into_iter().chain(ours) {
             let cost = plugin.grant().prices.most;

@@ -22,7 +22,7 @@ use trawl_sdk::provider::{Charged, Class, Failure};
 use url::Url;
 
 pub use conversation::ROUNDS_MAX;
-pub use dispatch::{Keys, prepare};
+pub use dispatch::{Keys, Refused, prepare};
 pub use eligible::{Candidate, Payment, Wish};
 pub use pooled::{PooledError, PooledKeys};
 pub use stats::{ProviderStatus, RouteStatus, Tally, listed};
@@ -41,7 +41,11 @@ const AGAIN_PAUSE: Duration = Duration::from_millis(500);
 /// Longest `Retry-After` that a page waits for when nobody else can serve it.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(20);
 /// Least time that is left for a conversation: less has no chance.
-const TIME_MIN: Duration = Duration::from_millis(200);
+pub const TIME_MIN: Duration = Duration::from_millis(200);
+/// Time that a service must have had before its silence counts against it: a page in a hurry says nothing of it.
+const FAIR_TIME: Duration = Duration::from_secs(10);
+/// Longest text of a failure that is kept, in characters.
+const MESSAGE_CHARS_MAX: usize = 500;
 
 /// The services. One for the whole server.
 pub struct Providers {
@@ -119,7 +123,10 @@ impl VendorFailure {
     /// Whether the same service may be asked again at once. Contract: failure classes.
     fn deserves_another_try(&self) -> bool {
         let by_class = matches!(self.class, Some(Class::ProviderError | Class::TargetFailed));
-        self.class.is_some_and(is_transient) && self.retryable.unwrap_or(by_class)
+        // What was charged once would be charged again.
+        self.cost == Nanodollars::ZERO
+            && self.class.is_some_and(is_transient)
+            && self.retryable.unwrap_or(by_class)
     }
 }
 
@@ -174,7 +181,8 @@ impl Providers {
             cost: candidate.plugin.grant().prices.most,
             byok: candidate.payment == Payment::Own,
         });
-        uses.max_by_key(|used| (used.cost, !used.byok))
+        // On the operator's credentials about ten times as much is billed.
+        uses.max_by_key(|used| (!used.byok, used.cost))
     }
 
     /// Has a page served. Asks the same service a second time where that can help; `is_last` says that nobody else is left, so
@@ -198,23 +206,34 @@ impl Providers {
             Err(failure) => failure,
             served => return served,
         };
-        let pause = match failure.class {
-            Some(Class::RateLimited) if is_last => failure.retry_after.unwrap_or(AGAIN_PAUSE),
-            _ if failure.deserves_another_try() => failure.retry_after.unwrap_or(AGAIN_PAUSE),
-            _ => return Err(failure),
+        let pause = failure.retry_after.unwrap_or(AGAIN_PAUSE);
+        let deserves_it = match failure.class {
+            Some(Class::RateLimited) => is_last,
+            _ => failure.deserves_another_try(),
+        };
+        let pause_max = if is_last {
+            RETRY_AFTER_MAX
+        } else {
+            AGAIN_PAUSE
         };
         let left = deadline.saturating_duration_since(Instant::now());
-        if pause > RETRY_AFTER_MAX || pause + TIME_MIN > left {
+        if !deserves_it || pause > pause_max || pause + TIME_MIN > left {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;
         let second = self
             .attempt(candidate, plan, url, javascript, deadline)
             .await;
-        second.map_err(|again| VendorFailure {
-            cost: again.cost.saturating_add(failure.cost),
-            ..again
-        })
+        match second {
+            Ok(page) => Ok(VendorPage {
+                cost: page.cost.saturating_add(failure.cost),
+                ..page
+            }),
+            Err(again) => Err(VendorFailure {
+                cost: again.cost.saturating_add(failure.cost),
+                ..again
+            }),
+        }
     }
 
     /// How each service is doing, in the order of the manifest.
@@ -247,7 +266,7 @@ impl Providers {
         let left = deadline.saturating_duration_since(begun);
         if left < TIME_MIN {
             let message = "no time is left to ask it";
-            return Err(VendorFailure::of(Class::ProviderTimeout, message));
+            return Err(VendorFailure::of(Class::Unsupported, message));
         }
         let engagement = Engagement {
             javascript,
@@ -268,8 +287,12 @@ impl Providers {
             return outcome;
         }
         self.board.count(candidate, &outcome, elapsed);
-        self.breakers
-            .note(&candidate.breaker, &outcome, Instant::now());
+        let is_hurried = left < FAIR_TIME.min(grant.time_max)
+            && matches!(&outcome, Err(failure) if failure.class == Some(Class::ProviderTimeout));
+        if !is_hurried {
+            self.breakers
+                .note(&candidate.breaker, &outcome, begun, Instant::now());
+        }
         if let Err(failure) = &outcome {
             tracing::warn!(
                 provider = candidate.name(),
@@ -288,7 +311,10 @@ fn failed(failure: Failure, cost: Nanodollars) -> VendorFailure {
     let code = failure.code.map(|code| format!(" ({code})"));
     VendorFailure {
         class: Some(failure.class),
-        message: format!("{}{}", failure.message, code.unwrap_or_default()),
+        message: format!("{}{}", failure.message, code.unwrap_or_default())
+            .chars()
+            .take(MESSAGE_CHARS_MAX)
+            .collect(),
         target_status: failure.target_status,
         retry_after: failure
             .retry_after

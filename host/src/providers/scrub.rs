@@ -1,10 +1,10 @@
 //! Cutting credentials out of what a service answers, in every coding in which it may have repeated them.
 //! Decisions: Secrets of a caller.
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use bytes::Bytes;
-use memchr::memmem::Finder;
 use url::form_urlencoded::byte_serialize;
 
 use super::Keys;
@@ -12,10 +12,17 @@ use super::Keys;
 /// Shortest secret that is looked for: shorter ones stand in ordinary text by chance.
 const SECRET_BYTES_MIN: usize = 8;
 
-/// Looks for credentials.
+/// Its debug text shows nothing.
+impl std::fmt::Debug for Scrubber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scrubber")
+    }
+}
+
+/// Looks for credentials, in one pass over what it is given.
 pub(super) struct Scrubber {
-    /// Longest first, so that a part never hides the whole.
-    needles: Vec<Finder<'static>>,
+    /// `None` when there is nothing to look for.
+    needles: Option<AhoCorasick>,
 }
 
 impl Scrubber {
@@ -30,21 +37,22 @@ impl Scrubber {
         }
         let long = texts.iter().filter(|text| text.len() >= SECRET_BYTES_MIN);
         let mut needles: Vec<String> = long.flat_map(|text| forms(text)).collect();
-        needles.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        needles.sort_unstable();
         needles.dedup();
-        let needles = needles
-            .iter()
-            .map(|needle| Finder::new(needle).into_owned());
-        Self {
-            needles: needles.collect(),
-        }
+        // The longest first, so that a part never hides the whole. Building fails only beyond millions of needles.
+        let needles = (!needles.is_empty()).then(|| {
+            AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(needles)
+                .expect("credentials are few and short")
+        });
+        Self { needles }
     }
 
     /// Whether a credential is in it.
     pub(super) fn finds(&self, bytes: &[u8]) -> bool {
-        self.needles
-            .iter()
-            .any(|needle| needle.find(bytes).is_some())
+        let mut needles = self.needles.iter();
+        needles.any(|needles| needles.is_match(bytes))
     }
 
     /// The same bytes with asterisks for credentials, so that lengths and the syntax around them stay.
@@ -77,11 +85,17 @@ impl Scrubber {
     }
 
     fn cover(&self, bytes: &mut [u8]) {
-        for needle in &self.needles {
-            let length = needle.needle().len();
-            let places: Vec<usize> = needle.find_iter(bytes).collect();
+        let Some(needles) = &self.needles else {
+            return;
+        };
+        // Where one secret ends inside another both are found only by looking again.
+        while needles.is_match(&*bytes) {
+            let places: Vec<_> = needles
+                .find_iter(&*bytes)
+                .map(|found| found.range())
+                .collect();
             for place in places {
-                bytes[place..place + length].fill(b'*');
+                bytes[place].fill(b'*');
             }
         }
     }
@@ -90,21 +104,41 @@ impl Scrubber {
 /// A secret as it is, percent-encoded in the usual ways, escaped as in JSON, and in base64 wherever it may begin.
 fn forms(secret: &str) -> Vec<String> {
     let form: String = byte_serialize(secret.as_bytes()).collect();
-    let percent = form.replace('+', "%20");
     let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
     let mut forms = vec![
         secret.to_owned(),
-        lower_hex(&form),
-        lower_hex(&percent),
-        form,
-        percent,
         json.replace('/', "\\/"),
         json,
+        form.replace('+', "%20"),
+        form,
+        // What browsers' `encodeURIComponent` and RFC 3986 section 2.3 leave alone.
+        percent_encoded(secret, "-_.!~*'()"),
+        percent_encoded(secret, "-_.~"),
     ];
+    let lower: Vec<String> = forms[3..]
+        .iter()
+        .map(|encoded| lower_hex(encoded))
+        .collect();
+    forms.extend(lower);
     for offset in 0..3 {
-        forms.extend(base64_inside(secret, offset));
+        for inside in base64_inside(secret, offset) {
+            forms.push(inside.replace('/', "\\/"));
+            forms.push(inside);
+        }
     }
     forms
+}
+
+/// Percent-encoded but for letters, digits and `kept`.
+fn percent_encoded(secret: &str, kept: &str) -> String {
+    let mut text = String::new();
+    for byte in secret.bytes() {
+        match byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+            true => text.push(char::from(byte)),
+            false => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 /// Percent-encodings with small letters.

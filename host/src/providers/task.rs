@@ -5,6 +5,7 @@ use std::time::Duration;
 use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 use url::Url;
 
+use crate::fetch::{basic_authorization, without_userinfo};
 use crate::plan::{self, PagePlan};
 use crate::plugins::Grant;
 
@@ -29,6 +30,8 @@ pub fn task(plan: &PagePlan, url: &Url, engagement: &Engagement<'_>) -> Task {
     ] {
         headers.extend(value.iter().map(|value| (name.to_owned(), value.clone())));
     }
+    let password = basic_authorization(url);
+    headers.extend(password.map(|value| ("authorization".to_owned(), text(&value))));
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
     let wishes = Wishes::of(plan, url);
@@ -47,7 +50,7 @@ pub fn task(plan: &PagePlan, url: &Url, engagement: &Engagement<'_>) -> Task {
         screenshot: wishes.screenshot,
         time_ms: millis(engagement.time),
         settings: engagement.grant.settings.to_string(),
-        ..Task::new(without_fragment(url).as_str(), &engagement.grant.base)
+        ..Task::new(sendable(url).as_str(), &engagement.grant.base)
     }
 }
 
@@ -61,8 +64,12 @@ pub(super) fn needs(plan: &PagePlan, url: &Url, javascript: bool) -> Abilities {
         true => Abilities::NOTHING,
         false => Abilities::COUNTRY,
     };
-    let has_headers =
-        !fetch.headers.is_empty() || fetch.user_agent.is_some() || fetch.locale.is_some();
+    let has_headers = !fetch.headers.is_empty()
+        || fetch.user_agent.is_some()
+        || fetch.locale.is_some()
+        || basic_authorization(url).is_some();
+    // Where a page was redirected to has to be known when not every place is allowed.
+    let is_bound = fetch.gate.is_some() || fetch.respect_robots;
     let wanted = [
         (true, Abilities::SERVES),
         (has_headers, Abilities::HEADERS),
@@ -76,6 +83,7 @@ pub(super) fn needs(plan: &PagePlan, url: &Url, javascript: bool) -> Abilities {
         (wants_bytes(plan) && !javascript, Abilities::BINARY),
         (plan.output.headers, Abilities::TARGET_HEADERS),
         (plan.output.cookies, Abilities::TARGET_COOKIES),
+        (is_bound, Abilities::FINAL_URL),
     ];
     let wanted = wanted.into_iter().filter(|(wanted, _)| *wanted);
     wanted.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
@@ -127,8 +135,9 @@ fn wants_bytes(plan: &PagePlan) -> bool {
     formats.any(|choice| matches!(&choice.format, plan::Format::Plugin(name) if name == "bytes"))
 }
 
-fn without_fragment(url: &Url) -> Url {
-    let mut url = url.clone();
+/// The address as servers get it. A password in it is a header of its own.
+fn sendable(url: &Url) -> Url {
+    let mut url = without_userinfo(url.clone());
     url.set_fragment(None);
     url
 }

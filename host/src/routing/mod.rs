@@ -293,7 +293,7 @@ impl Routing {
             providers.dearest(registry, &wish)
         };
         let both = [most(false), most(true)].into_iter().flatten();
-        both.max_by_key(|used| (used.cost, !used.byok))
+        both.max_by_key(|used| (!used.byok, used.cost))
     }
 
     fn browser(&self) -> Option<&OwnBrowser> {

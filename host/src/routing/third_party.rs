@@ -1,5 +1,6 @@
 //! Providers as routes: behind our own stack, or ahead of it. Spec: Router object; decisions: Router.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -7,10 +8,13 @@ use url::Url;
 
 use super::smart::{self, Clues, Rule, Verdict};
 use super::{Client, Failing, NotServed, Routing, Served};
+use crate::fetch::without_userinfo;
 use crate::model::failure::status;
 use crate::model::{Nanodollars, PageFailure};
-use crate::plan::{Engine, PagePlan, RouterMode};
-use crate::providers::{Candidate, Payment, Providers, Tally, VendorFailure, VendorPage, Wish};
+use crate::plan::{Engine, FetchPlan, PagePlan, RouterMode};
+use crate::providers::{
+    Candidate, Payment, Providers, TIME_MIN, Tally, VendorFailure, VendorPage, Wish,
+};
 use trawl_sdk::provider::Class;
 
 /// Providers asked for one page: bounds what a page can cost the operator.
@@ -98,10 +102,24 @@ impl Routing {
         let has_providers = !self.candidates(plan, url, client, false).is_empty()
             || !self.candidates(plan, url, client, true).is_empty();
         // Spec gap: with a provider behind it our own stack has half of the page's time, so that "timed out" leaves some.
-        let now = Instant::now();
-        let half = now + deadline.saturating_duration_since(now) / 2;
-        let end = if has_providers { half } else { deadline };
-        let own = self.own_until(plan, url, client, end).await;
+        let half = plan.fetch.timeout / 2;
+        let hurried = has_providers.then(|| PagePlan {
+            fetch: Arc::new(FetchPlan {
+                timeout: half,
+                ..(*plan.fetch).clone()
+            }),
+            ..plan.clone()
+        });
+        let own = match &hurried {
+            Some(hurried) => {
+                let end = Instant::now() + half;
+                self.own_until(hurried, url, client, end).await
+            }
+            None => self.own_until(plan, url, client, deadline).await,
+        };
+        // A page that waited for its turn has lost no time of its own.
+        let latest = deadline + plan.fetch.pace.patience;
+        let deadline = deadline.max((Instant::now() + half).min(latest));
         let (own, needed_browser) = match own {
             Ok(served) => match turned_away(&served) {
                 None => return Ok(served),
@@ -115,6 +133,9 @@ impl Routing {
             Engine::Http => false,
             Engine::Smart => plan.render.needs_browser() || needed_browser,
         };
+        if self.may_be_asked_for(plan, url).await.is_err() {
+            return Ok(own?);
+        }
         match self.ask(plan, url, client, javascript, deadline).await {
             Asked::Served(served) => Ok(*served),
             Asked::Nobody(attempts) => attempts.give_up(own),
@@ -138,8 +159,11 @@ impl Routing {
         })
     }
 
-    /// What robots.txt says of a page that somebody else would fetch for us.
+    /// Whether somebody else may fetch a page for us: what egress and robots.txt refuse us is refused to all.
     async fn may_be_asked_for(&self, plan: &PagePlan, url: &Url) -> Result<(), PageFailure> {
+        if let Some(refusal) = self.fetcher.refusal(url).await {
+            return Err(refusal);
+        }
         if !plan.fetch.respect_robots {
             return Ok(());
         }
@@ -181,7 +205,16 @@ impl Routing {
         let mut n_attempts = 0;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
             let is_last = is_our_last_word && index + 1 == n_routes;
-            let asked = providers.serve(candidate, plan, url, javascript, deadline, is_last);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left < TIME_MIN {
+                break;
+            }
+            // One that hangs leaves a third of the time to those behind it.
+            let end = match is_last {
+                true => deadline,
+                false => Instant::now() + left * 2 / 3,
+            };
+            let asked = providers.serve(candidate, plan, url, javascript, end, is_last);
             let got = match asked.await {
                 Ok(got) => self.in_scope(plan, url, got).await,
                 Err(failure) => Err(failure),
@@ -207,9 +240,6 @@ impl Routing {
                     }
                 }
             }
-            if Instant::now() >= deadline {
-                break;
-            }
         }
         Asked::Nobody(attempts)
     }
@@ -222,9 +252,17 @@ impl Routing {
         got: VendorPage,
     ) -> Result<VendorPage, VendorFailure> {
         let to = &got.page.final_url;
-        if let Some(gate) = plan.fetch.gate.as_ref().filter(|_| to != url)
-            && !gate.may_follow(url, to).await
-        {
+        let mut url = without_userinfo(url.clone());
+        url.set_fragment(None);
+        let url = &url;
+        if to == url {
+            return Ok(got);
+        }
+        let may_follow = match &plan.fetch.gate {
+            Some(gate) => gate.may_follow(url, to).await,
+            None => true,
+        };
+        if !may_follow || self.may_be_asked_for(plan, to).await.is_err() {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
                 message: format!("the page redirects to {to}, where this run does not go"),

@@ -120,3 +120,29 @@ async fn a_page_is_over_when_its_time_is_and_its_job_is_cancelled() {
     assert!(aborted());
     stage.app.assert_settled().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_asked_for_what_the_balance_cannot_pay() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let (poor, caller) = stage
+        .app
+        .another("poor", trawl::model::Nanodollars(10_000))
+        .await;
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}});
+    let entry = caller.page(body).await;
+    assert_eq!(entry["status"], 521, "{entry}");
+    assert_eq!(stage.app.app.billing().balance(&poor).0, 10_000);
+    stage.ends(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_whose_cost_is_not_told_is_not_given_away() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let silent =
+        Answered::new(200, "text/html", "<p>cod</p>").header("Spb-initial-status-code", 200);
+    stage.vendors.always("provider_2", silent);
+    let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+    assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
+    assert_eq!(vendor(&entry, "billed_cost"), CREDIT * 12 / 10);
+    stage.ends(&["provider_2"]).await;
+}

@@ -350,3 +350,55 @@ async fn every_way_to_ask_for_pages_takes_a_router() {
     }
     stage.ends(&["provider_2"; 3]).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_hangs_leaves_time_to_those_behind_it() {
+    let stage = Stage::without_credentials().await;
+    let mut hanging = Answered::new(200, "text/plain", "late");
+    hanging.delay = Duration::from_secs(60);
+    stage.vendors.always("provider_2", hanging);
+    let body = json!({"url": stage.site.url("/page"), "request": "http", "request_timeout": 5, "router": first("provider_2", GOOD_KEY)});
+    let begun = Instant::now();
+    let entry = stage.app.page(body).await;
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(served_by(&entry), (String::new(), 0));
+    assert_eq!(
+        entry["metadata"]["provider_attempts"][0]["outcome"],
+        "provider_timeout"
+    );
+    // Silence that a page in a hurry heard says nothing of the service: nobody is paused.
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_in_the_address_is_a_header_and_is_not_told() {
+    let stage = Stage::without_credentials().await;
+    let body = json!({"url": "http://ann:swordfish@shop.example/echo", "request": "http", "metadata": true,
+        "router": first("provider_2", GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry).0, "provider_2");
+    let asked = stage.vendors.asked("provider_2");
+    assert_eq!(asked[0].param("url"), Some("http://shop.example/echo"));
+    assert_eq!(
+        asked[0].header("spb-authorization"),
+        Some("Basic YW5uOnN3b3JkZmlzaA==")
+    );
+    for field in ["url", "metadata"] {
+        assert!(!entry[field].to_string().contains("swordfish"), "{entry}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_asks_nobody_for_an_address_that_is_not_public() {
+    let stage = Stage::without_credentials().await;
+    for url in [
+        "http://169.254.169.254/latest",
+        "http://10.1.2.3/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://0x7f.1.1.2/",
+    ] {
+        let entry = stage.page(url, first("provider_2", GOOD_KEY)).await;
+        assert_eq!(entry["status"], 526, "{entry}");
+    }
+    stage.ends(&[]).await;
+}

@@ -61,7 +61,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         owner: String::new(),
         tariff,
     };
-    let (mut outcome, usage) = page::produce(&engine.rooms, &context, &plan).await;
+    let (mut outcome, usage) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
     engine.close().await;
     let Some(part) = outcome.vendor.take() else {
         bail!(

@@ -71,7 +71,7 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
                 );
             }
         };
-        crate::cli::print(&shown(&exchange.request, &plugin, &keys, args.json)?)?;
+        crate::cli::print(&shown(&exchange.request, &task, &plugin, &keys, args.json)?)?;
         let Some(reply) = replies.next() else {
             return Ok(());
         };
@@ -111,11 +111,13 @@ fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
 /// The request as it would be sent: `target` is the request target of RFC 9112 section 3.2.1, the host is among the headers.
 fn shown(
     request: &trawl_sdk::provider::Request,
+    task: &Task,
     plugin: &ProviderPlugin,
     keys: &Keys,
     is_json: bool,
 ) -> anyhow::Result<String> {
-    let request = prepare(request, plugin.grant(), keys).map_err(|reason| {
+    let request = prepare(request, task, plugin.grant(), keys).map_err(|reason| {
+        let reason = reason.to_string();
         let hint = match reason.starts_with("there is no value") {
             true => ", give it with --credential NAME=VALUE",
             false => "",
