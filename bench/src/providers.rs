@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -19,10 +20,10 @@ const CALLS: usize = 3_000;
 const BODY_BYTES: usize = 100_000;
 /// What start and resume may cost with a raw body, in microseconds.
 const ADAPTER_AT_MOST: f64 = 120.0;
-/// Pages in flight, how long a service takes for one, and how many are asked for.
+/// Pages in flight, how long a service takes for one, and between which moments pages are counted.
 const IN_FLIGHT: usize = 200;
 const SERVICE_TIME: Duration = Duration::from_secs(1);
-const PAGES: usize = 2_000;
+const WINDOW: (Duration, Duration) = (Duration::from_secs(4), Duration::from_secs(16));
 
 /// Prints the cost of the adapters that get a raw body and of one that gets JSON, then pages a second.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -182,7 +183,7 @@ fn in_flight() -> anyhow::Result<()> {
         let mut world = World::new();
         world.use_vendors(vendors.address, &[]);
         let server = Arc::new(ServerProcess::start(world));
-        let numbers: Arc<std::sync::atomic::AtomicUsize> = Arc::default();
+        let numbers: Arc<AtomicUsize> = Arc::default();
         let body = |n: usize| {
             serde_json::json!({
                 "url": format!("http://shop.example/page?{n}"), "request": "http", "return_format": "raw",
@@ -193,34 +194,37 @@ fn in_flight() -> anyhow::Result<()> {
         let before = server.peak_kib();
         let begun = Instant::now();
         let mut tasks = Vec::new();
-        for _ in 0..IN_FLIGHT {
+        for worker in 0..IN_FLIGHT {
             let (server, numbers) = (Arc::clone(&server), Arc::clone(&numbers));
             tasks.push(tokio::spawn(async move {
-                let mut failed = 0;
-                loop {
-                    let n = numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if n >= PAGES {
-                        return failed;
-                    }
+                // Callers do not come in step.
+                tokio::time::sleep(SERVICE_TIME * worker as u32 / IN_FLIGHT as u32).await;
+                let (mut counted, mut failed) = (0, 0);
+                while begun.elapsed() < WINDOW.1 {
+                    let n = numbers.fetch_add(1, Ordering::Relaxed);
                     let entry = server.page(body(n)).await;
                     failed += usize::from(entry["costs"]["vendor"]["provider"] != "provider_2");
+                    let at = begun.elapsed();
+                    counted += usize::from(at >= WINDOW.0 && at < WINDOW.1);
                 }
+                (counted, failed)
             }));
         }
-        let mut failed = 0;
-        let mut half = 0;
-        for (index, task) in tasks.into_iter().enumerate() {
-            failed += task.await?;
-            if index == 0 {
-                half = server.peak_kib();
-            }
+        tokio::time::sleep(WINDOW.0).await;
+        let early = server.peak_kib();
+        let (mut counted, mut failed) = (0, 0);
+        for task in tasks {
+            let (of_worker, failures) = task.await?;
+            counted += of_worker;
+            failed += failures;
         }
-        let per_second = PAGES as f64 / begun.elapsed().as_secs_f64();
+        let per_second = counted as f64 / (WINDOW.1 - WINDOW.0).as_secs_f64();
         println!(
-            "{IN_FLIGHT} in flight through services of {} s: {per_second:.0} pages/s (at least 190), failed {failed}, peak memory {} MiB before, {} MiB, {} MiB at the end",
+            "{IN_FLIGHT} in flight through services of {} s: {per_second:.0} pages/s (at least 190), failed {failed}, peak memory {} MiB before, {} MiB after {} s, {} MiB at the end",
             SERVICE_TIME.as_secs(),
             before / 1024,
-            half / 1024,
+            early / 1024,
+            WINDOW.0.as_secs(),
             server.peak_kib() / 1024,
         );
         Ok(())

@@ -74,9 +74,8 @@ pub(super) fn files(kind: KindName, name: &str) -> Vec<(&'static str, String)> {
         ("README.md", include_str!("skeleton/README.md.txt")),
         (".gitignore", "/target\n"),
         ("src/lib.rs", kind.source()),
+        ("cases/page.html", include_str!("skeleton/page.html.txt")),
     ];
-    let page = ("cases/page.html", include_str!("skeleton/page.html.txt"));
-    let page = (kind != KindName::Provider).then_some(page);
     let fill = |text: &str| {
         // The request first: it has marks of its own.
         text.replace("REQUEST", kind.request())
@@ -87,7 +86,6 @@ pub(super) fn files(kind: KindName, name: &str) -> Vec<(&'static str, String)> {
     };
     templates
         .into_iter()
-        .chain(page)
         .map(|(path, text)| (path, fill(text)))
         .collect()
 }
