@@ -18,7 +18,7 @@ use crate::providers::{
 use trawl_sdk::provider::Class;
 
 /// Providers asked for one page: bounds what a page can cost the operator.
-const ROUTES_MAX: usize = 6;
+const ROUTES_MAX: usize = 12;
 /// Statuses with which a site turns somebody away. Decisions: Router.
 const TURNED_AWAY: [u16; 3] = [403, 429, 503];
 /// Time kept back to hand over the result before the page's deadline.
@@ -115,7 +115,7 @@ impl Routing {
                 let end = Instant::now() + half;
                 self.own_until(hurried, url, client, end).await
             }
-            None => self.own_until(plan, url, client, deadline).await,
+            None => self.serve_ourselves(plan, url, client, deadline).await,
         };
         // A page that waited for its turn has lost no time of its own.
         let latest = deadline + plan.fetch.pace.patience;
@@ -150,9 +150,10 @@ impl Routing {
         client: Client<'_>,
         end: Instant,
     ) -> Result<Served, Failing> {
-        let end = end.checked_sub(HAND_OVER_TIME).unwrap_or(end) + plan.fetch.pace.patience;
+        let end = end.checked_sub(HAND_OVER_TIME).unwrap_or(end);
         let own = self.serve_ourselves(plan, url, client, end);
-        let own = tokio::time::timeout_at(end.into(), own).await;
+        let latest = end + plan.fetch.pace.patience;
+        let own = tokio::time::timeout_at(latest.into(), own).await;
         own.unwrap_or_else(|_| {
             let message = "timed out";
             Err(Failing::of(PageFailure::new(status::TIMED_OUT, message)))
