@@ -186,7 +186,7 @@ fn in_flight() -> anyhow::Result<()> {
         let numbers: Arc<AtomicUsize> = Arc::default();
         let body = |n: usize| {
             serde_json::json!({
-                "url": format!("http://shop.example/page?{n}"), "request": "http", "return_format": "raw",
+                "url": format!("http://127.0.0.1:9/page?{n}"), "request": "http", "return_format": "raw",
                 "router": {"mode": "first", "provider": "provider_2", "token": GOOD_KEY},
             })
         };

@@ -419,7 +419,7 @@ mod tests {
         check(Cost::unknown(), 0);
         check(
             Cost::listed("credit").and("credit", u64::MAX),
-            3_689_348_815_026,
+            3_689_348_814_941_910,
         );
     }
 }

@@ -201,9 +201,13 @@ impl Running {
         let told = words
             .lines()
             .find(|line| line.contains("FATAL") || line.contains("sandbox"));
-        told.or_else(|| words.lines().last())
-            .unwrap_or_default()
-            .to_owned()
+        let told = told.or_else(|| words.lines().last()).unwrap_or_default();
+        match told.contains("sandbox") {
+            true => format!(
+                "{told} (where a container lets it have no sandbox: `no_sandbox = true` under `[browser]`)"
+            ),
+            false => told.to_owned(),
+        }
     }
 
     /// Lets the browser talk to nobody from now on, so that a full pipe never stops it.

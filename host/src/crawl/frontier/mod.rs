@@ -4,6 +4,7 @@
 //! depth k−2 or less is unfinished. Only such a page could show that k is not the shortest distance, so every depth is exact
 //! while pages of two depths are in flight together.
 
+mod caps;
 mod levels;
 mod scope;
 mod table;
@@ -18,7 +19,7 @@ use url::Url;
 use crate::model::{Discovered, Skip, Stop, UrlRow};
 use crate::plan::crawl::CrawlPlan;
 use levels::Levels;
-use scope::{Scope, is_under, normal};
+use scope::{Scope, normal};
 use table::{Standing, Table};
 
 /// The number of the seed.
@@ -468,53 +469,6 @@ impl Frontier {
             while let Some(n) = self.next_at(depth) {
                 self.move_to(n, Standing::Skipped(skip));
             }
-        }
-    }
-
-    /// The cap of the whole crawl that is used up.
-    fn used_up(&self) -> Option<Stop> {
-        if self.plan.limit.is_some_and(|limit| self.n_taken >= limit) {
-            return Some(Stop::Limit);
-        }
-        let mut budgets = self.plan.budget.iter();
-        let is_whole = budgets.any(|budget| budget.prefix == "*" && self.n_taken >= budget.pages);
-        is_whole.then_some(Stop::Budget)
-    }
-
-    fn is_over_budget(&self, n: u32) -> bool {
-        let budgets = self.plan.budget.iter().zip(&self.taken_by_budget);
-        let mut own = budgets.filter(|(budget, _)| is_under(self.table.url(n), &budget.prefix));
-        own.any(|(budget, taken)| *taken >= budget.pages)
-    }
-
-    fn take(&mut self, n: u32) {
-        self.n_taken += 1;
-        self.change_budgets(n, |taken| taken + 1);
-    }
-
-    fn give_back(&mut self, n: u32) {
-        self.n_taken -= 1;
-        self.change_budgets(n, |taken| taken - 1);
-    }
-
-    fn change_budgets(&mut self, n: u32, change: impl Fn(u64) -> u64) {
-        let url = self.table.url(n);
-        for (budget, taken) in self.plan.budget.iter().zip(&mut self.taken_by_budget) {
-            if is_under(url, &budget.prefix) {
-                *taken = change(*taken);
-            }
-        }
-    }
-
-    /// Why the crawl ended when nothing waits any more: the first cap that left something out.
-    fn natural_stop(&self) -> Stop {
-        let left_out = |skip: Skip| self.n_skipped[usize::from(skip.number())] > 0;
-        if left_out(Skip::Depth) {
-            Stop::Depth
-        } else if left_out(Skip::Budget) {
-            Stop::Budget
-        } else {
-            Stop::Completed
         }
     }
 
