@@ -125,11 +125,8 @@ impl Provider for Zyte {
             (None, Some(body)) => Page::of_base64(task, &body)?,
             (None, None) => return Err(Failure::new(Class::Drift, "its reply has no page")),
         };
-        let page = match said.screenshot {
-            Some(picture) => page.screenshot_base64(&picture)?,
-            None => page,
-        };
         Ok(page
+            .screenshot_base64(said.screenshot.as_deref())?
             .status(said.status_code)
             .url(Some(&said.url))
             .cookies(pairs(said.response_cookies))
@@ -265,20 +262,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         (200..=299, _) => Class::Drift,
         _ => Class::ProviderError,
     };
-    let failure = match text("detail").or(text("title")) {
-        Some(words) => Failure::quoting(class, reply, words),
-        None => Failure::of_reply(class, reply),
-    };
-    let failure = failure.request_id(reply.header("request-id"));
-    let failure = match kind.is_empty() {
-        true => failure,
-        false => failure.code(kind),
-    };
-    match reply.status {
-        // A domain that it never serves.
-        451 => failure.retryable(Some(false)),
-        _ => failure,
-    }
+    // A domain that it never serves.
+    let is_lasting = reply.status == 451;
+    Failure::quoting_some(class, reply, text("detail").or(text("title")))
+        .request_id(reply.header("request-id"))
+        .code_some(text("type").filter(|kind| !kind.is_empty()))
+        .retryable(is_lasting.then_some(false))
 }
 
 #[cfg(test)]
@@ -366,7 +355,7 @@ mod tests {
         let refused = |task: &Task| {
             let talk = converse::<Zyte>(task, &[]);
             assert_eq!(talk.class(), Class::Unsupported, "{}", task.url);
-            assert!(talk.requests.is_empty());
+            assert!(talk.requests().is_empty());
         };
         let at = |url: &str| Task::new(url, "https://api.zyte.com");
         refused(&at("http://192.0.2.1/"));

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
-    base64, country_name, header_object, header_pairs,
+    base64, country_name, header_object,
 };
 
 /// The adapter.
@@ -208,10 +208,7 @@ struct Cookie {
 fn with_facts(page: Page, told: Told) -> Page {
     let cookies = told.cookies.unwrap_or_default().into_iter();
     let page = page.cookies(cookies.map(|cookie| (cookie.key, cookie.value)).collect());
-    match told.headers {
-        Some(headers) => page.headers(header_pairs(&headers)),
-        None => page,
-    }
+    page.header_object(told.headers.as_ref())
 }
 
 /// What it means when there is no result.

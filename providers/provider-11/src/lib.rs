@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
-    base64, country_name, header_object, header_pairs,
+    base64, country_name, header_object,
 };
 
 /// The adapter.
@@ -97,10 +97,7 @@ impl Provider for Decodo {
             .cookies(cookies.map(|cookie| (cookie.key, cookie.value)).collect())
             .request_id(id)
             .cost(Cost::listed(unit(task)));
-        Ok(match result.headers {
-            Some(headers) => page.headers(header_pairs(&headers)).done(),
-            None => page.done(),
-        })
+        Ok(page.header_object(result.headers.as_ref()).done())
     }
 }
 
@@ -277,7 +274,10 @@ mod tests {
     fn what_cannot_be_asked_is_not_sent() {
         let check = |task: &Task| {
             let talk = converse::<Decodo>(task, &[]);
-            assert_eq!((talk.class(), talk.requests.len()), (Class::Unsupported, 0));
+            assert_eq!(
+                (talk.class(), talk.requests().len()),
+                (Class::Unsupported, 0)
+            );
         };
         let url = |n_chars: usize| format!("https://shop.example/{}", "x".repeat(n_chars - 21));
         check(&Task {
@@ -292,7 +292,7 @@ mod tests {
             url: url(2056),
             ..task()
         };
-        assert_eq!(converse::<Decodo>(&longest, &[]).requests.len(), 1);
+        assert_eq!(converse::<Decodo>(&longest, &[]).requests().len(), 1);
     }
 
     fn answer(status: u16) -> Reply<'static> {

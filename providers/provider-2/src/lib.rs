@@ -99,10 +99,7 @@ impl Provider for ScrapingBee {
         let Some(status) = reply.number("spb-initial-status-code") else {
             return Err(own_failure(reply));
         };
-        let cost = reply
-            .header("spb-cost")
-            .and_then(|credits| Cost::reported(CREDIT, credits))
-            .unwrap_or_else(Cost::unknown);
+        let cost = Cost::told(CREDIT, reply.header("spb-cost"));
         let id = reply.header("spb-request-id");
         if status == 503
             && cost
@@ -145,10 +142,7 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
         (_, Value::String(text)) => Page::of_text(task, text),
         (_, other) => Page::of_text(task, other.to_string()),
     };
-    match said.screenshot {
-        Some(picture) => page.screenshot_base64(&picture),
-        None => Ok(page),
-    }
+    page.screenshot_base64(said.screenshot.as_deref())
 }
 
 /// What it means when the target has not answered.

@@ -82,11 +82,8 @@ impl Provider for ScraperApi {
             )
             .query_if(keep_headers, "keep_headers", "true")
             .prefixed_headers("", &task.headers)
+            .header_some("Cookie", cookies)
             .body(task.body.clone());
-        let request = match cookies {
-            Some(line) => request.header("Cookie", &line),
-            None => request,
-        };
         let request = match settings.key_in_query {
             true => request.secret_query("api_key", KEY),
             false => request.secret_header("x-sapi-api_key", KEY),
@@ -96,7 +93,7 @@ impl Provider for ScraperApi {
 
     fn resume(task: &Task, _: Settings, _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let cost = match reply.header("sa-credit-cost") {
-            Some(credits) => Cost::reported(CREDIT, credits).unwrap_or_else(Cost::unknown),
+            credits @ Some(_) => Cost::told(CREDIT, credits),
             // What is charged is always told.
             None => Cost::free(),
         };

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, MEMO_BYTES_MAX, Page, Provider, Reply, Request,
-    Step, Task, base64_url,
+    Step, Task, base64_url, header_pairs,
 };
 
 /// The adapter.
@@ -137,9 +137,7 @@ struct Facts {
 
 impl Facts {
     fn cost(&self) -> Cost {
-        let credits = self.credits.as_deref();
-        let cost = credits.and_then(|credits| Cost::reported(CREDIT, credits));
-        cost.unwrap_or_else(Cost::unknown)
+        Cost::told(CREDIT, self.credits.as_deref())
     }
 
     fn complete(self, page: Page) -> Step {
@@ -204,7 +202,7 @@ struct Scraped {
     url: Option<String>,
     format: Option<String>,
     content: Option<String>,
-    response_headers: Option<BTreeMap<String, Value>>,
+    response_headers: Option<Map<String, Value>>,
     cookies: Option<Vec<BTreeMap<String, Value>>>,
     success: Option<bool>,
     error: Option<Problem>,
@@ -242,16 +240,8 @@ impl Answer {
 impl Scraped {
     /// Headers in order of their names; one that was repeated has a list.
     fn headers(&self) -> Vec<(String, String)> {
-        let mut pairs = Vec::new();
-        for (name, value) in self.response_headers.iter().flatten() {
-            match value {
-                Value::Array(values) => {
-                    pairs.extend(values.iter().map(|value| (name.clone(), text(value))));
-                }
-                value => pairs.push((name.clone(), text(value))),
-            }
-        }
-        pairs
+        let headers = self.response_headers.as_ref();
+        headers.map(header_pairs).unwrap_or_default()
     }
 
     fn cookies(&self) -> Vec<(String, String)> {
@@ -280,10 +270,6 @@ fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
         code.as_deref().unwrap_or_default(),
         words.unwrap_or_default(),
     );
-    let failure = match words {
-        Some(words) => Failure::quoting(class, reply, words),
-        None => Failure::of_reply(class, reply),
-    };
     let retryable = problem.and_then(|problem| problem.retryable).or_else(|| {
         let told = reply.header("x-scrapfly-reject-retryable")?;
         told.to_lowercase().parse().ok()
@@ -291,15 +277,13 @@ fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
     let status = said.result.as_ref().and_then(|result| result.status_code);
     let credits = said.credits(reply);
     let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
-    Failure {
-        code,
+    Failure::quoting_some(class, reply, words)
+        .code_some(code.as_deref())
         // 0 stands for none.
-        target_status: status.filter(|status| *status > 0),
-        ..failure
-    }
-    .retryable(retryable)
-    .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
-    .cost(cost.unwrap_or_else(Cost::free))
+        .target_status(status.filter(|status| *status > 0))
+        .retryable(retryable)
+        .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
+        .cost(cost.unwrap_or_else(Cost::free))
 }
 
 fn class(status: u16, code: &str, words: &str) -> Class {

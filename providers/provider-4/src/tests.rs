@@ -123,9 +123,12 @@ fn a_large_page_is_fetched_from_its_address() {
         let talk = converse::<Scrapfly>(&task(), &[first, second]);
         check_facts(talk.page());
         assert_eq!(talk.page().content, Content::Reply);
-        assert_eq!(talk.requests[1].method, "GET");
-        assert_eq!(talk.requests[1].url, "https://api.scrapfly.io/large/1");
-        assert_eq!(talk.requests[1].credentials, talk.requests[0].credentials);
+        assert_eq!(talk.requests()[1].method, "GET");
+        assert_eq!(talk.requests()[1].url, "https://api.scrapfly.io/large/1");
+        assert_eq!(
+            talk.requests()[1].credentials,
+            talk.requests()[0].credentials
+        );
     }
 }
 

@@ -15,20 +15,8 @@ const TOKEN: &str = "PROVIDER5_TOKEN";
 const CREDIT: &str = "credit";
 /// Prefix of the vendor's own headers among the target's.
 const OWN_PREFIX: &str = "scrape.do-";
-/// Headers of the exchange with the vendor, which say nothing of the target.
-const EXCHANGE_HEADERS: [&str; 11] = [
-    "connection",
-    "content-encoding",
-    "content-length",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+/// More of the exchange with the vendor, which say nothing of the target.
+const EXCHANGE_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
 /// Least and most milliseconds of the vendor's `timeout`.
 const TIMEOUT_MS: (u32, u32) = (5_000, 120_000);
 /// What the vendor is left to hand over after its `timeout`.
@@ -91,11 +79,8 @@ impl Provider for ScrapeDo {
             .query_some("setCookies", in_query.map(|pairs| format!("{pairs};")))
             .query_if(has_headers, "extraHeaders", "true")
             .prefixed_headers("sd-", &task.headers)
+            .header_some("sd-Cookie", in_header)
             .body(task.body.clone());
-        let request = match in_header {
-            Some(line) => request.header("sd-Cookie", &line),
-            None => request,
-        };
         let script = task
             .script
             .as_ref()
@@ -126,14 +111,9 @@ impl Provider for ScrapeDo {
         let Some(status) = reply.number("scrape.do-initial-status-code") else {
             return Err(own_failure(reply));
         };
-        let cost = reply
-            .header("scrape.do-request-cost")
-            .and_then(|credits| Cost::reported(CREDIT, credits))
-            .unwrap_or_else(Cost::unknown);
-        let mut headers = reply.headers.clone();
-        headers.retain(|(name, _)| {
-            !name.starts_with(OWN_PREFIX) && !EXCHANGE_HEADERS.contains(&name.as_str())
-        });
+        let cost = Cost::told(CREDIT, reply.header("scrape.do-request-cost"));
+        let mut headers = reply.passed_headers(OWN_PREFIX);
+        headers.retain(|(name, _)| !EXCHANGE_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
             Some(_) => {
                 // It is the type of the JSON around the page.
@@ -142,12 +122,9 @@ impl Provider for ScrapeDo {
             }
             None => Page::of_reply(task),
         };
-        let page = match reply.header("scrape.do-cookies") {
-            Some(line) => page.cookie_line(line),
-            None => page,
-        };
         Ok(page
             .status(status)
+            .cookie_line(reply.header("scrape.do-cookies"))
             .url(reply.header("scrape.do-resolved-url"))
             .headers(headers)
             .request_id(request_id(reply))
@@ -179,10 +156,8 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let said: Enveloped = reply.json()?;
     let page = Page::of_text(task, said.content);
     let mut shots = said.screen_shots.into_iter().flatten();
-    match shots.find_map(|shot| shot.image.filter(|image| !image.is_empty())) {
-        Some(picture) => page.screenshot_base64(&picture),
-        None => Ok(page),
-    }
+    let picture = shots.find_map(|shot| shot.image.filter(|image| !image.is_empty()));
+    page.screenshot_base64(picture.as_deref())
 }
 
 /// What it means when the target has not answered.
@@ -210,17 +185,16 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
     };
-    let failure = match words.is_empty() {
-        true => Failure::of_reply(class, reply),
-        false => Failure::quoting(class, reply, &words),
-    };
+    let words = Some(words.as_str()).filter(|words| !words.is_empty());
     let code = match (&said["ErrorCode"], &said["ErrorType"]) {
         (Value::String(code), _) => Some(code.clone()),
         (Value::Number(code), _) => Some(code.to_string()),
         (_, Value::String(kind)) => Some(kind.clone()),
         _ => None,
     };
-    Failure { code, ..failure }.request_id(request_id(reply))
+    Failure::quoting_some(class, reply, words)
+        .code_some(code.as_deref())
+        .request_id(request_id(reply))
 }
 
 #[cfg(test)]

@@ -82,11 +82,8 @@ impl Provider for ZenRows {
             .query_some("proxy_country", task.country_lower())
             .query_if(custom_headers, "custom_headers", "true")
             .prefixed_headers("", &task.headers)
+            .header_some("Cookie", cookies)
             .body(task.body.clone());
-        let request = match cookies {
-            Some(line) => request.header("Cookie", &line),
-            None => request,
-        };
         let wait = task.wait_ms.map(|ms| ms.min(WAIT_MS_MAX).to_string());
         let script = task
             .script
@@ -126,14 +123,11 @@ impl Provider for ZenRows {
             }
             .status(reply.status),
         };
-        let page = match reply.header("zr-cookies") {
-            Some(line) => page.cookie_line(line),
-            None => page,
-        };
         let mut headers = reply.headers_after(PREFIX);
         headers.retain(|(name, _)| !OWN_HEADERS.contains(&name.as_str()));
         let cost = credits(reply).unwrap_or_else(|| Cost::listed(task.variant()));
         Ok(page
+            .cookie_line(reply.header("zr-cookies"))
             .url(reply.header("zr-final-url"))
             .headers(headers)
             .request_id(reply.header("x-request-id"))
@@ -166,10 +160,7 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let page = Page::of_text(task, said.html);
     // The picture itself, or an object around it.
     let picture = said.screenshot.as_str();
-    match picture.or(said.screenshot["data"].as_str()) {
-        Some(picture) => page.screenshot_base64(picture),
-        None => Ok(page),
-    }
+    page.screenshot_base64(picture.or(said.screenshot["data"].as_str()))
 }
 
 /// What the vendor says when it has failed.
@@ -207,11 +198,7 @@ fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
         "REQS001" | "RESP005" | "no_data_extracted"
     );
     let words = problem.detail.as_deref().or(problem.title.as_deref());
-    let failure = match words {
-        Some(words) => Failure::quoting(class, reply, words),
-        None => Failure::of_reply(class, reply),
-    };
-    failure
+    Failure::quoting_some(class, reply, words)
         .code(&problem.code)
         .retryable(is_lasting.then_some(false))
         .request_id(reply.header("x-request-id"))

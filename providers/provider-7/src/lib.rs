@@ -17,18 +17,6 @@ const REQUEST: &str = "request";
 const ZONES: &[u8] = b"zones";
 /// The type of zone that this product needs.
 const UNLOCKER: &str = "unblocker";
-/// Headers of the connection to the vendor.
-const HOP_BY_HOP: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// What an operator sets.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -98,14 +86,10 @@ impl Provider for BrightData {
         let (200..=299, false, Some(status)) = (reply.status, is_error, status) else {
             return Err(failure(task, reply));
         };
-        let mut headers = reply.headers.clone();
-        headers.retain(|(name, _)| {
-            !name.starts_with("x-brd-") && !HOP_BY_HOP.contains(&name.as_str())
-        });
         // Without JavaScript the vendor may still use a browser.
         Ok(Page::of_reply(task)
             .status(status)
-            .headers(headers)
+            .headers(reply.passed_headers("x-brd-"))
             .rendered(task.javascript.then_some(true))
             .cost(Cost::listed(REQUEST))
             .done())
@@ -190,10 +174,7 @@ fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
             words.unwrap_or_default(),
         ),
     };
-    match code {
-        Some(code) => failure.code(code),
-        None => failure,
-    }
+    failure.code_some(code)
 }
 
 /// What it means when the vendor has tried the target. With headers of ours it charges for every try.
@@ -366,7 +347,7 @@ mod tests {
             talk.first().credentials,
             [Credential::Bearer(TOKEN.to_owned())]
         );
-        assert_eq!(talk.requests[1].body_json()["zone"], "mine");
+        assert_eq!(talk.requests()[1].body_json()["zone"], "mine");
         assert_eq!(check("[]").class(), Class::BadKey);
         assert!(check("[]").failure().message.contains("no active zone"));
         assert_eq!(check("{}").class(), Class::Drift);

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task, USD,
-    header_pairs,
 };
 
 /// The adapter.
@@ -277,10 +276,7 @@ fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
         _ => Page::of_text(task, body),
     };
     let page = page.status(item.status).url(item.url.as_deref());
-    Ok(match item.headers {
-        Some(headers) => page.headers(header_pairs(&headers)),
-        None => page,
-    })
+    Ok(page.header_object(item.headers.as_ref()))
 }
 
 /// What it means when the actor has not got the page.

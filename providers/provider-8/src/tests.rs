@@ -164,7 +164,7 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
     ];
     let replies: Vec<_> = [slow.clone(), slow].into_iter().chain(last).collect();
     let talk = converse::<Apify>(&task(), &replies);
-    let asked: Vec<_> = talk.requests[1..]
+    let asked: Vec<_> = talk.requests()[1..]
         .iter()
         .map(|asked| (asked.method.as_str(), asked.url.as_str()))
         .collect();
@@ -183,7 +183,7 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
     assert_eq!(asked, expected);
     let bearer = [Credential::Bearer(TOKEN.to_owned())];
     assert!(
-        talk.requests
+        talk.requests()
             .iter()
             .all(|asked| asked.credentials == bearer)
     );

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
-    header_object, header_pairs,
+    header_object,
 };
 
 /// The adapter.
@@ -180,10 +180,7 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
         .status(said.status_code)
         .variant(variant)
         .rendered(rendered);
-    Ok(match said.headers {
-        Some(headers) => page.headers(header_pairs(&headers)),
-        None => page,
-    })
+    Ok(page.header_object(said.headers.as_ref()))
 }
 
 fn is_unreachable(text: &str) -> bool {

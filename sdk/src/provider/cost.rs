@@ -70,6 +70,12 @@ impl Cost {
         Some(cost)
     }
 
+    /// [`reported`](Self::reported) where the service told something, [`unknown`](Self::unknown) where it told nothing or no number.
+    pub fn told(unit: &str, amount: Option<&str>) -> Self {
+        let cost = amount.and_then(|amount| Self::reported(unit, amount));
+        cost.unwrap_or_else(Self::unknown)
+    }
+
     /// Adds billionths of a unit. What has quantities is charged.
     #[must_use]
     pub fn and(mut self, unit: &str, billionths: u64) -> Self {

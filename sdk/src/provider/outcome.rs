@@ -1,7 +1,9 @@
 //! What a step of a conversation is: a request, the page, or why there is none.
 
+use serde_json::{Map, Value};
+
 use super::reply::{from_base64, set_cookies};
-use super::{Cost, Exchange, Reply, Task};
+use super::{Cost, Exchange, Reply, Task, header_pairs};
 
 /// What is next in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,15 +138,27 @@ impl Page {
         self
     }
 
+    /// Sets the target's headers from a JSON object ([`header_pairs`]), if there is one.
+    #[must_use]
+    pub fn header_object(self, object: Option<&Map<String, Value>>) -> Self {
+        match object {
+            Some(object) => self.headers(header_pairs(object)),
+            None => self,
+        }
+    }
+
     /// Sets the cookies that the target set.
     #[must_use]
     pub fn cookies(self, cookies: Vec<(String, String)>) -> Self {
         Self { cookies, ..self }
     }
 
-    /// Sets the cookies from a text `a=b; c=d`.
+    /// Sets the cookies from a text `a=b; c=d`, if there is one.
     #[must_use]
-    pub fn cookie_line(self, line: &str) -> Self {
+    pub fn cookie_line(self, line: Option<&str>) -> Self {
+        let Some(line) = line else {
+            return self;
+        };
         let pairs = line.split(';').filter_map(|pair| pair.split_once('='));
         let cookies = pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         Self {
@@ -183,12 +197,12 @@ impl Page {
         Self { request_id, ..self }
     }
 
-    /// Sets a PNG picture from base64 text.
+    /// Sets a PNG picture from base64 text, if there is one.
     ///
     /// # Errors
     /// [`Class::Drift`]: it is something else.
-    pub fn screenshot_base64(self, text: &str) -> Result<Self, Failure> {
-        let screenshot = Some(from_base64(text)?);
+    pub fn screenshot_base64(self, text: Option<&str>) -> Result<Self, Failure> {
+        let screenshot = text.map(from_base64).transpose()?;
         Ok(Self { screenshot, ..self })
     }
 
@@ -323,10 +337,24 @@ impl Failure {
         }
     }
 
+    /// A failure in these words of the service, or in those of the reply's body when there are none.
+    pub fn quoting_some(class: Class, reply: &Reply<'_>, words: Option<&str>) -> Self {
+        match words {
+            Some(words) => Self::quoting(class, reply, words),
+            None => Self::of_reply(class, reply),
+        }
+    }
+
     /// Sets the service's own code.
     #[must_use]
     pub fn code(self, code: &str) -> Self {
-        let code = Some(code.to_owned());
+        self.code_some(Some(code))
+    }
+
+    /// Sets the service's own code, if there is one.
+    #[must_use]
+    pub fn code_some(self, code: Option<&str>) -> Self {
+        let code = code.map(str::to_owned);
         Self { code, ..self }
     }
 

@@ -8,6 +8,19 @@ use serde::de::DeserializeOwned;
 
 use super::{Class, Failure};
 
+/// Headers of the connection to the service.
+const CONNECTION_HEADERS: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 /// What the service answered. Credentials have been cut out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply<'a> {
@@ -41,6 +54,18 @@ impl Reply<'_> {
             Some((name.strip_prefix(prefix)?.to_owned(), value.clone()))
         };
         pairs.filter_map(strip).collect()
+    }
+
+    /// The target's headers in a reply that passes them through: without the service's own, whose names begin with `own_prefix`
+    /// (lower case), and without those of the connection (RFC 9110 section 7.6.1).
+    pub fn passed_headers(&self, own_prefix: &str) -> Vec<(String, String)> {
+        let is_targets =
+            |name: &str| !name.starts_with(own_prefix) && !CONNECTION_HEADERS.contains(&name);
+        let pairs = self.headers.iter();
+        pairs
+            .filter(|(name, _)| is_targets(name))
+            .cloned()
+            .collect()
     }
 
     /// `Retry-After` in seconds, where it is a number.

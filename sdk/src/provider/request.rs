@@ -108,6 +108,15 @@ impl Request {
         self
     }
 
+    /// Adds a header when there is a value.
+    #[must_use]
+    pub fn header_some(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
+        match value {
+            Some(value) => self.header(name, value.as_ref()),
+            None => self,
+        }
+    }
+
     /// Adds headers, each under its name with `prefix` in front.
     #[must_use]
     pub fn prefixed_headers(mut self, prefix: &str, headers: &[(String, String)]) -> Self {

@@ -9,9 +9,7 @@ use crate::provider::{
 /// A conversation: the requests that the adapter wanted sent, and how it ended.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The requests in order.
-    pub requests: Vec<Request>,
-    /// What went with each: pause, memo, what is sent when the conversation is given up.
+    /// The requests in order, each with its pause, its memo, and what is sent when the conversation is given up.
     pub exchanges: Vec<Exchange>,
     /// The page, or why there is none; `None` when the replies were used up before the end.
     pub outcome: Option<Result<Page, Failure>>,
@@ -38,7 +36,6 @@ pub fn reply<'a>(
 pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation {
     let mut replies = replies.iter();
     let mut conversation = Conversation {
-        requests: Vec::new(),
         exchanges: Vec::new(),
         outcome: None,
     };
@@ -55,22 +52,28 @@ pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation
                 return conversation;
             }
         };
-        conversation.requests.push(exchange.request.clone());
-        conversation.exchanges.push((*exchange).clone());
+        let memo = exchange.memo.clone();
+        conversation.exchanges.push(*exchange);
         let Some(reply) = replies.next() else {
             return conversation;
         };
-        step = resume::<P>(task, &exchange.memo, reply);
+        step = resume::<P>(task, &memo, reply);
     }
 }
 
 impl Conversation {
+    /// The requests alone.
+    pub fn requests(&self) -> Vec<&Request> {
+        let exchanges = self.exchanges.iter();
+        exchanges.map(|exchange| &exchange.request).collect()
+    }
+
     /// The first request.
     ///
     /// # Panics
     /// There was none.
     pub fn first(&self) -> &Request {
-        self.requests.first().expect("a request")
+        self.requests().first().expect("a request")
     }
 
     /// The page that came of it.
