@@ -35,9 +35,11 @@
 pub mod abi;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
+pub mod chunk;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
+pub mod embedded;
 mod export;
 #[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
@@ -49,11 +51,13 @@ pub mod provider;
 pub mod testkit;
 mod types;
 pub mod view;
+pub mod xpath;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};
 pub use types::{Failure, Info, Needs, Output, Source, Span};
 pub use view::{
-    Document, Element, Kind, Mask, Namespace, Node, Selector, SelectorError, Step, Tag,
+    Declarations, Document, Element, HiddenBy, Kind, Mask, Namespace, Node, Selector,
+    SelectorError, Step, Steps, Tag, TextOptions,
 };
 
 /// Compiles the guide's example.

@@ -158,7 +158,8 @@ impl Layout {
         let name = self.name(name.local.to_string(), space(name));
         let first = self.attribute_names.len() as u32;
         for attribute in attributes {
-            let name = match &attribute.name.prefix {
+            let prefix = attribute.name.prefix.as_ref();
+            let name = match prefix.filter(|prefix| !prefix.is_empty()) {
                 Some(prefix) => format!("{prefix}:{}", attribute.name.local),
                 None => attribute.name.local.to_string(),
             };

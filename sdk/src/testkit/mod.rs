@@ -16,6 +16,7 @@
 //! assert_eq!(page.render::<Title>(serde_json::json!({})), Ok(Output::Text("Hello".to_owned())));
 //! ```
 
+mod chunker;
 mod conversation;
 mod layout;
 mod tree;
@@ -25,9 +26,8 @@ use std::cell::OnceCell;
 
 use serde_json::Value;
 
-use crate::{
-    Chunker, Document, Extractor, Failure, Filter, Format, Mask, Output, Source, Span, options,
-};
+use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, options};
+pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, reply};
 use layout::Layout;
 
@@ -187,26 +187,4 @@ impl Page {
         }
         source
     }
-}
-
-/// Calls a chunker and checks its spans as the host does; the pieces of the text.
-///
-/// # Errors
-/// What the plugin answered, or [`Failure::InvalidOptions`] when its options type does not take them.
-///
-/// # Panics
-/// The spans are out of order, overlap, or cut a character.
-pub fn chunk<C: Chunker>(text: &str, options: Value) -> Result<Vec<&str>, Failure> {
-    let spans = C::chunk(text, options::read(&options.to_string())?)?;
-    let mut last = 0;
-    let piece = |Span { start, end }: Span| {
-        assert!(
-            last <= start && start <= end,
-            "span {start}..{end} after {last}"
-        );
-        last = end;
-        text.get(start as usize..end as usize)
-            .unwrap_or_else(|| panic!("span {start}..{end} is not at character boundaries"))
-    };
-    Ok(spans.into_iter().map(piece).collect())
 }

@@ -62,12 +62,12 @@ pub mod kind {
 
 impl<'a> Arrays<'a> {
     #[inline]
-    pub(super) fn is_kept(&self, node: u32) -> bool {
+    pub(crate) fn is_kept(&self, node: u32) -> bool {
         node == 0 || self.kept.is_empty() || self.kept[node as usize / 8] & (1 << (node % 8)) != 0
     }
 
     #[inline]
-    pub(super) fn name(&self, entry: u32) -> &'a str {
+    pub(crate) fn name(&self, entry: u32) -> &'a str {
         let entry = entry as usize;
         let start = match entry {
             0 => 0,
@@ -77,12 +77,12 @@ impl<'a> Arrays<'a> {
     }
 
     #[inline]
-    pub(super) fn text_of(&self, start: u32, length: u32) -> &'a str {
+    pub(crate) fn text_of(&self, start: u32, length: u32) -> &'a str {
         &self.text[start as usize..(start + length) as usize]
     }
 
     /// The nearest kept node that contains `node`; the document when nothing else does.
-    pub(super) fn parent(&self, node: u32) -> u32 {
+    pub(crate) fn parent(&self, node: u32) -> u32 {
         let mut parent = self.parents[node as usize];
         while !self.is_kept(parent) {
             parent = self.parents[parent as usize];
@@ -92,7 +92,7 @@ impl<'a> Arrays<'a> {
 
     /// The first kept node in `from..end`, not going into kept ones.
     #[inline]
-    pub(super) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
+    pub(crate) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
         if self.kept.is_empty() {
             return (from < end).then_some(from);
         }

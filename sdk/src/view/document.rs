@@ -173,7 +173,7 @@ impl<'a> Document<'a> {
         self.base.get_or_init(parse).as_ref()
     }
 
-    pub(super) fn previous_sibling(&self, node: u32) -> Option<u32> {
+    pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {
         let previous = self
             .previous
             .get_or_init(|| self.arrays.previous_siblings());

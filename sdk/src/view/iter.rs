@@ -3,7 +3,7 @@
 use selectors::matching::SelectorCaches;
 
 use super::arrays::kind;
-use super::{Element, Node, Selector};
+use super::{Element, Node, Selector, SelectorError, Steps};
 
 /// Children of a node in order.
 #[derive(Clone, Debug)]
@@ -185,6 +185,42 @@ impl<'a> Select<'a> {
         }
     }
 
+    /// The matching elements, unless finding them takes more than these steps.
+    pub(super) fn within(mut self, steps: &Steps) -> Result<Vec<Element<'a>>, SelectorError> {
+        let mut found = Vec::new();
+        while let Some(element) = self.find_next(steps) {
+            found.push(element);
+        }
+        match steps.are_spent() {
+            true => Err(SelectorError::too_many_steps()),
+            false => Ok(found),
+        }
+    }
+
+    /// The next matching element; also `None` when the steps are used up.
+    fn find_next(&mut self, steps: &Steps) -> Option<Element<'a>> {
+        let scope = self.inside.root.as_element();
+        while let Some(node) = self.inside.next() {
+            if !steps.spend(1) {
+                return None;
+            }
+            if node.raw_kind() == kind::TEMPLATE_CONTENTS {
+                self.inside.skip_inside(node);
+            }
+            let Some(element) = node.as_element() else {
+                continue;
+            };
+            if !self.may_match(element) {
+                continue;
+            }
+            let caches = &mut self.caches;
+            if self.selector.matches_in(element, scope, caches, steps) {
+                return Some(element).filter(|_| !steps.are_spent());
+            }
+        }
+        None
+    }
+
     fn may_match(&self, element: Element<'a>) -> bool {
         self.candidates.is_empty() || self.candidates[element.name_entry() as usize]
     }
@@ -194,19 +230,6 @@ impl<'a> Iterator for Select<'a> {
     type Item = Element<'a>;
 
     fn next(&mut self) -> Option<Element<'a>> {
-        let scope = self.inside.root.as_element();
-        while let Some(node) = self.inside.next() {
-            if node.raw_kind() == kind::TEMPLATE_CONTENTS {
-                self.inside.skip_inside(node);
-            }
-            let Some(element) = node.as_element() else {
-                continue;
-            };
-            if self.may_match(element) && self.selector.matches_in(element, scope, &mut self.caches)
-            {
-                return Some(element);
-            }
-        }
-        None
+        self.find_next(&Steps::new(u64::MAX))
     }
 }

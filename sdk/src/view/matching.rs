@@ -9,20 +9,23 @@ use selectors::context::{
 use selectors::matching::{ElementSelectorFlags, SelectorCaches, matches_selector};
 
 use super::selector::{Css, PseudoClass, PseudoElement, Word};
-use super::{Element, Namespace, Node, Selector, Tag};
+use super::{Element, Namespace, Node, Selector, Steps, Tag};
 
 impl Selector {
     /// Whether the element matches.
     pub fn matches(&self, element: Element<'_>) -> bool {
-        self.matches_in(element, None, &mut SelectorCaches::default())
+        let steps = Steps::new(u64::MAX);
+        self.matches_in(element, None, &mut SelectorCaches::default(), &steps)
     }
 
-    /// Whether the element matches when `:scope` is `scope`. The caches belong to this very selector.
-    pub(super) fn matches_in(
+    /// Whether the element matches when `:scope` is `scope`. The caches belong to this very selector. When the steps are used up, the
+    /// answer means nothing.
+    pub(super) fn matches_in<'a>(
         &self,
-        element: Element<'_>,
-        scope: Option<Element<'_>>,
+        element: Element<'a>,
+        scope: Option<Element<'a>>,
         caches: &mut SelectorCaches,
+        steps: &'a Steps,
     ) -> bool {
         let quirks = match element.document().is_quirks() {
             true => QuirksMode::Quirks,
@@ -37,10 +40,10 @@ impl Selector {
             MatchingForInvalidation::No,
         );
         context.scope_element = scope.map(identity);
-        self.0
-            .slice()
-            .iter()
-            .any(|selector| matches_selector(selector, 0, None, &Matched(element), &mut context))
+        self.0.slice().iter().any(|selector| {
+            let element = Matched { element, steps };
+            matches_selector(selector, 0, None, &element, &mut context)
+        })
     }
 }
 
@@ -59,15 +62,47 @@ const fn namespace_url(namespace: Namespace) -> &'static str {
     }
 }
 
-/// An element as the `selectors` crate wants it; a type of its own keeps that crate's methods out of the author's sight.
+/// An element as the `selectors` crate wants it; a type of its own keeps that crate's methods out of the author's sight. Once its
+/// steps are used up, it has neither neighbours nor attributes, which ends any search soon.
 #[derive(Clone, Copy, Debug)]
-struct Matched<'a>(Element<'a>);
+struct Matched<'a> {
+    element: Element<'a>,
+    steps: &'a Steps,
+}
+
+/// Bytes of an attribute's value that cost one step.
+const BYTES_A_STEP: usize = 32;
+
+/// What it costs to go to another element, which is then matched against a part of the selector.
+const NEIGHBOUR_STEPS: u64 = 3;
+
+impl<'a> Matched<'a> {
+    fn at(self, element: Element<'a>) -> Self {
+        Self { element, ..self }
+    }
+
+    /// The first element among these nodes.
+    fn first_of(self, nodes: impl IntoIterator<Item = Node<'a>>) -> Option<Self> {
+        let may_go = self.steps.spend(NEIGHBOUR_STEPS);
+        let mut nodes = nodes
+            .into_iter()
+            .take_while(|_| may_go && self.steps.spend(1));
+        nodes
+            .find_map(Node::as_element)
+            .map(|element| self.at(element))
+    }
+
+    /// Whether there are steps to look at a value of this length.
+    fn may_read(self, value: &str) -> bool {
+        self.steps.spend(1 + (value.len() / BYTES_A_STEP) as u64)
+    }
+}
 
 impl<'a> std::ops::Deref for Matched<'a> {
     type Target = Element<'a>;
 
     fn deref(&self) -> &Element<'a> {
-        &self.0
+        &self.element
     }
 }
 
@@ -75,11 +110,13 @@ impl selectors::Element for Matched<'_> {
     type Impl = Css;
 
     fn opaque(&self) -> OpaqueElement {
-        identity(self.0)
+        identity(self.element)
     }
 
     fn parent_element(&self) -> Option<Self> {
-        self.0.parent_element().map(Self)
+        let may_go = self.steps.spend(NEIGHBOUR_STEPS);
+        let parent = self.element.parent_element().filter(|_| may_go)?;
+        Some(self.at(parent))
     }
 
     fn parent_node_is_shadow_root(&self) -> bool {
@@ -95,15 +132,18 @@ impl selectors::Element for Matched<'_> {
     }
 
     fn prev_sibling_element(&self) -> Option<Self> {
-        self.previous_element().map(Self)
+        let siblings =
+            std::iter::successors(self.previous_sibling(), |node| node.previous_sibling());
+        self.first_of(siblings)
     }
 
     fn next_sibling_element(&self) -> Option<Self> {
-        self.next_element().map(Self)
+        let siblings = std::iter::successors(self.next_sibling(), |node| node.next_sibling());
+        self.first_of(siblings)
     }
 
     fn first_element_child(&self) -> Option<Self> {
-        self.child_elements().next().map(Self)
+        self.first_of(self.children())
     }
 
     fn is_html_element_in_html_document(&self) -> bool {
@@ -137,7 +177,7 @@ impl selectors::Element for Matched<'_> {
                     && own
                         .split_once(':')
                         .is_some_and(|(_, local)| local == &*name.0));
-            same && operation.eval_str(value)
+            self.steps.spend(1) && same && self.may_read(value) && operation.eval_str(value)
         })
     }
 
@@ -147,13 +187,17 @@ impl selectors::Element for Matched<'_> {
         _: &mut MatchingContext<'_, Css>,
     ) -> bool {
         match class {
-            PseudoClass::Link => is_link(self.0),
-            PseudoClass::Checked => is_checked(self.0),
-            PseudoClass::Disabled => can_be_disabled(self.0) && is_disabled(self.0),
-            PseudoClass::Enabled => can_be_disabled(self.0) && !is_disabled(self.0),
-            PseudoClass::Required => can_be_required(self.0) && self.has_attr("required"),
-            PseudoClass::Optional => can_be_required(self.0) && !self.has_attr("required"),
-            PseudoClass::Lang(language) => is_in_language(self.0, language),
+            PseudoClass::Link => is_link(self.element),
+            PseudoClass::Checked => is_checked(self.element),
+            PseudoClass::Disabled => {
+                can_be_disabled(self.element) && is_disabled(self.element, self.steps)
+            }
+            PseudoClass::Enabled => {
+                can_be_disabled(self.element) && !is_disabled(self.element, self.steps)
+            }
+            PseudoClass::Required => can_be_required(self.element) && self.has_attr("required"),
+            PseudoClass::Optional => can_be_required(self.element) && !self.has_attr("required"),
+            PseudoClass::Lang(language) => is_in_language(self.element, language),
             PseudoClass::Never(_) => false,
         }
     }
@@ -169,7 +213,7 @@ impl selectors::Element for Matched<'_> {
     fn apply_selector_flags(&self, _: ElementSelectorFlags) {}
 
     fn is_link(&self) -> bool {
-        is_link(self.0)
+        is_link(self.element)
     }
 
     fn is_html_slot_element(&self) -> bool {
@@ -182,8 +226,10 @@ impl selectors::Element for Matched<'_> {
     }
 
     fn has_class(&self, name: &Word, case: CaseSensitivity) -> bool {
-        self.classes()
-            .any(|own| case.eq(own.as_bytes(), name.0.as_bytes()))
+        self.attr("class").is_some_and(|class| self.may_read(class))
+            && self
+                .classes()
+                .any(|own| case.eq(own.as_bytes(), name.0.as_bytes()))
     }
 
     fn has_custom_state(&self, _: &Word) -> bool {
@@ -199,8 +245,11 @@ impl selectors::Element for Matched<'_> {
     }
 
     fn is_empty(&self) -> bool {
-        self.children()
-            .all(|child| child.as_element().is_none() && child.as_text().is_none_or(str::is_empty))
+        self.children().all(|child| {
+            self.steps.spend(1)
+                && child.as_element().is_none()
+                && child.as_text().is_none_or(str::is_empty)
+        })
     }
 
     fn is_root(&self) -> bool {
@@ -247,7 +296,7 @@ fn can_be_required(element: Element<'_>) -> bool {
 
 /// HTML, "disabled": by its own attribute, by a disabled `optgroup` around an option, or by a disabled `fieldset` around it unless
 /// it stands in that fieldset's first legend.
-fn is_disabled(element: Element<'_>) -> bool {
+fn is_disabled(element: Element<'_>, steps: &Steps) -> bool {
     if element.has_attr("disabled") {
         return true;
     }
@@ -265,6 +314,7 @@ fn is_disabled(element: Element<'_>) -> bool {
         let first_legend = || {
             outer
                 .child_elements()
+                .take_while(|_| steps.spend(1))
                 .find(|child| child.tag() == Tag::Legend)
         };
         if shuts_off && first_legend() != Some(inner) {

@@ -7,11 +7,14 @@ pub mod arrays;
 mod base;
 mod document;
 mod element;
+mod hidden;
 mod iter;
 mod mask;
 mod matching;
 mod node;
 mod selector;
+mod steps;
+mod style;
 mod tag;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
@@ -19,8 +22,12 @@ mod text;
 
 pub use document::Document;
 pub use element::{Attributes, Element, Namespace};
+pub use hidden::HiddenBy;
 pub use iter::{ChildElements, Children, Descendants, Select, Step, Walk};
 pub use mask::Mask;
 pub use node::{Kind, Node};
 pub use selector::{Selector, SelectorError};
+pub use steps::Steps;
+pub use style::{Declaration, Declarations};
 pub use tag::Tag;
+pub use text::TextOptions;

@@ -4,14 +4,15 @@ use std::fmt;
 
 use super::arrays::kind;
 use super::{
-    ChildElements, Children, Descendants, Document, Element, Select, Selector, SelectorError, Walk,
+    ChildElements, Children, Descendants, Document, Element, Select, Selector, SelectorError,
+    Steps, Walk,
 };
 
 /// A node of a page: a small value to pass around freely.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     pub(super) document: &'a Document<'a>,
-    pub(super) index: u32,
+    pub(crate) index: u32,
 }
 
 /// What a node is, with what it carries.
@@ -34,7 +35,7 @@ pub enum Kind<'a> {
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn new(document: &'a Document<'a>, index: u32) -> Self {
+    pub(crate) fn new(document: &'a Document<'a>, index: u32) -> Self {
         Self { document, index }
     }
 
@@ -46,6 +47,11 @@ impl<'a> Node<'a> {
     #[inline]
     pub(super) fn end(self) -> u32 {
         self.document.arrays.ends[self.index as usize]
+    }
+
+    /// Nodes of the page from this one to the last inside it, dropped ones too.
+    pub(super) fn n_nodes(self) -> u32 {
+        self.end() - self.index
     }
 
     #[inline]
@@ -170,6 +176,19 @@ impl<'a> Node<'a> {
     /// All elements inside this node that match a parsed selector, in document order.
     pub fn select_with(self, selector: &Selector) -> Select<'a> {
         Select::new(self, selector.clone())
+    }
+
+    /// All elements inside this node that match a parsed selector, in document order, found within a budget of steps that other
+    /// searches may share.
+    ///
+    /// # Errors
+    /// The steps are used up.
+    pub fn select_within(
+        self,
+        selector: &Selector,
+        steps: &Steps,
+    ) -> Result<Vec<Element<'a>>, SelectorError> {
+        Select::new(self, selector.clone()).within(steps)
     }
 
     /// The text inside this node, joined as it stands: for a text node its own text, for others that of all text nodes in them,

@@ -18,7 +18,7 @@ use super::Document;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector(pub(super) SelectorList<Css>);
 
-/// Why a selector does not parse: lower case, without the selector itself.
+/// Why a selector does not parse, or why a search was given up: lower case, without the selector itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorError {
     reason: String,
@@ -56,6 +56,14 @@ impl Selector {
             }
         }
         candidates
+    }
+}
+
+impl SelectorError {
+    pub(super) fn too_many_steps() -> Self {
+        Self {
+            reason: "matching took too many steps on this page".to_owned(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The view on small pages; `testkit` makes them.
 
 use crate::testkit::{self, Page};
-use crate::{Kind, Mask, Namespace, Node, Selector, Step, Tag};
+use crate::{Kind, Mask, Namespace, Node, Selector, Step, Steps, Tag};
 
 /// Text of the matching elements, or the error.
 fn selected(page: &Page, css: &str) -> String {
@@ -220,6 +220,36 @@ fn many_siblings_are_matched_in_linear_time() {
     assert_eq!(count("p:nth-last-of-type(even)"), n_siblings / 2);
     assert_eq!(count("p:last-child, p:first-child"), 2);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_search_ends_when_its_steps_are_used_up() {
+    let page = testkit::page(&"<p class=c>x</p>y".repeat(300));
+    let document = page.document();
+    let root = document.root();
+    for css in [
+        "b ~ p",
+        "p:has(~ b)",
+        "p:not(:has(~ b))",
+        "p + p + p",
+        "[class=x]",
+        ".x",
+        "p",
+    ] {
+        let selector = Selector::parse(css).unwrap();
+        let error = root.select_within(&selector, &Steps::new(300)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "matching took too many steps on this page",
+            "{css}"
+        );
+        let found = root.select_within(&selector, &Steps::default()).unwrap();
+        assert_eq!(
+            found,
+            root.select_with(&selector).collect::<Vec<_>>(),
+            "{css}"
+        );
+    }
 }
 
 #[test]

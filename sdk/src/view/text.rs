@@ -1,6 +1,6 @@
 //! The page's text as a reader sees it.
 
-use super::{Document, Element, Kind, Node, Step, Tag, Walk};
+use super::{Document, Element, Kind, Namespace, Node, Step, Tag, Walk};
 
 impl Document<'_> {
     /// The page's text as a reader sees it: blocks on lines of their own, paragraphs apart, lists with their marks, table cells apart by
@@ -8,12 +8,51 @@ impl Document<'_> {
     pub fn text(&self) -> String {
         self.root().visible_text()
     }
+
+    /// The page's text like [`text`](Self::text), with options.
+    pub fn text_with(&self, options: TextOptions) -> String {
+        self.root().text_with(options)
+    }
+}
+
+/// What goes into a text made for readers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TextOptions {
+    /// Whether what is hidden ([`Element::hidden_by`]) is written too.
+    pub with_hidden: bool,
+    /// Whether what a page says to browsers without scripts (`<noscript>`) is written too.
+    pub with_noscript: bool,
+}
+
+impl TextOptions {
+    /// These options, with what is hidden or without it.
+    #[must_use]
+    pub const fn with_hidden(mut self, with_hidden: bool) -> Self {
+        self.with_hidden = with_hidden;
+        self
+    }
+
+    /// These options, with the content of `<noscript>` or without it.
+    #[must_use]
+    pub const fn with_noscript(mut self, with_noscript: bool) -> Self {
+        self.with_noscript = with_noscript;
+        self
+    }
 }
 
 impl Node<'_> {
     /// What is inside this node, as [`Document::text`] gives it.
     pub fn visible_text(self) -> String {
-        let mut page = Layout::default();
+        self.text_with(TextOptions::default())
+    }
+
+    /// What is inside this node, like [`visible_text`](Self::visible_text), with options.
+    pub fn text_with(self, options: TextOptions) -> String {
+        let mut page = Layout {
+            options,
+            ..Layout::default()
+        };
         let mut walk = self.walk();
         while let Some(step) = walk.next() {
             match step {
@@ -34,41 +73,11 @@ impl Node<'_> {
     }
 }
 
-impl Element<'_> {
-    /// Whether a reader does not see the element: it is never shown (a script, say), has `hidden`, is styled away by its own
-    /// `style`, or is a dialog that is not open. What surrounds it is not asked.
-    pub fn is_hidden(self) -> bool {
-        let tag = self.tag();
-        if tag.is_never_shown() {
-            return true;
-        }
-        let mut is_open = false;
-        for (name, value) in self.attrs() {
-            match name {
-                "hidden" => return true,
-                "style" if is_styled_away(value) => return true,
-                "open" => is_open = true,
-                _ => {}
-            }
-        }
-        tag == Tag::Dialog && !is_open
-    }
-}
-
-fn is_styled_away(style: &str) -> bool {
-    style.split(';').any(|declaration| {
-        let (property, value) = declaration.split_once(':').unwrap_or_default();
-        let is = |text: &str, word: &str| text.trim_ascii().eq_ignore_ascii_case(word);
-        let value = value.split('!').next().unwrap_or_default();
-        (is(property, "display") && is(value, "none"))
-            || (is(property, "visibility") && is(value, "hidden"))
-    })
-}
-
 /// Text being laid out. Breaks and spaces are remembered and written only when more text follows.
 #[derive(Default)]
 struct Layout {
     out: String,
+    options: TextOptions,
     /// Line breaks owed before the next text.
     breaks: usize,
     /// Whether a space is owed before the next text.
@@ -89,14 +98,20 @@ enum List {
 }
 
 impl Layout {
+    fn is_left_out(&self, element: Element<'_>) -> bool {
+        if element.tag() == Tag::Noscript && self.options.with_noscript {
+            return element.child_elements().next().is_none();
+        }
+        is_no_text(element) || !self.options.with_hidden && element.hidden_by().is_some()
+    }
+
     fn enter(&mut self, element: Element<'_>, walk: &mut Walk<'_>) {
         let tag = element.tag();
-        // Of a closed list of choices a reader sees one line at most.
-        if tag == Tag::Select || element.is_hidden() {
+        if self.is_left_out(element) {
             walk.skip_tree();
             return;
         }
-        self.edge(tag);
+        self.edge(element);
         match tag {
             Tag::Br => self.line_break(),
             Tag::Ul | Tag::Menu | Tag::Dir => self.lists.push(List::Bullets),
@@ -104,9 +119,11 @@ impl Layout {
             Tag::Li => self.item(element),
             Tag::Td | Tag::Th => self.cell(element),
             Tag::Q => self.text("\u{201c}"),
-            _ if keeps_space(tag) => self.n_pre += 1,
+            Tag::Rt => self.text("("),
+            Tag::Button => self.space = true,
             _ => {}
         }
+        self.n_pre += usize::from(keeps_space(element));
     }
 
     fn leave(&mut self, element: Element<'_>) {
@@ -121,15 +138,21 @@ impl Layout {
                 self.space = false;
                 self.text("\u{201d}");
             }
-            _ if keeps_space(tag) => self.n_pre -= 1,
+            Tag::Rt => self.text(")"),
+            Tag::Button => self.space = true,
             _ => {}
         }
-        self.edge(tag);
+        self.n_pre -= usize::from(keeps_space(element));
+        self.edge(element);
     }
 
     /// A block begins or ends here.
-    fn edge(&mut self, tag: Tag) {
-        if tag.is_block() && self.mark.is_none() && !self.in_cell_edge {
+    fn edge(&mut self, element: Element<'_>) {
+        let tag = element.tag();
+        if (tag.is_block() || element.is_styled_as_block())
+            && self.mark.is_none()
+            && !self.in_cell_edge
+        {
             let is_apart = has_margin(tag) && self.lists.is_empty();
             self.breaks = self.breaks.max(if is_apart { 2 } else { 1 });
         }
@@ -273,11 +296,26 @@ fn numbers(list: Element<'_>) -> List {
     }
 }
 
-fn keeps_space(tag: Tag) -> bool {
+fn keeps_space(element: Element<'_>) -> bool {
     matches!(
-        tag,
-        Tag::Pre | Tag::Listing | Tag::Xmp | Tag::Plaintext | Tag::Textarea
-    )
+        element.tag(),
+        Tag::Pre | Tag::Listing | Tag::Xmp | Tag::Plaintext
+    ) || element
+        .style("white-space")
+        .is_some_and(|value| matches!(value, "pre" | "pre-wrap" | "break-spaces"))
+}
+
+/// Whether what is in an element is nothing to read: scripts and the like, drawings, names of icons, the state of controls, the source of a
+/// formula beside the formula, the brackets of a reading (they are written anyhow).
+fn is_no_text(element: Element<'_>) -> bool {
+    match element.tag() {
+        Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
+        Tag::Other => match element.name() {
+            "svg" | "annotation" | "annotation-xml" => element.namespace() != Namespace::Html,
+            _ => element.is_icon(),
+        },
+        tag => tag.is_never_shown() || element.is_icon(),
+    }
 }
 
 /// Whether browsers set the block apart by a margin above and below.

@@ -1,0 +1,261 @@
+//! Markdown told by its own marks, a line at a time.
+
+use std::ops::Range;
+
+/// Columns from which a line is code.
+const CODE_INDENT: usize = 4;
+const FENCE_MIN: usize = 3;
+const HEADING_LEVEL_MAX: usize = 6;
+
+/// The parts of a text that should stay whole, in order: code blocks (fenced, with their fences; indented), and the rows of tables, a
+/// table's head with the line under it and the first row as one. A fence that is never closed holds to the end of the text. A text that is no markdown
+/// has none, or such that happen to look like it.
+#[derive(Clone, Debug)]
+pub struct Blocks<'t> {
+    text: &'t str,
+    /// Where the next line begins.
+    at: usize,
+    /// Where the line before begins, when it is text.
+    paragraph: Option<usize>,
+    is_after_blank: bool,
+    is_in_table: bool,
+    is_in_list: bool,
+}
+
+impl<'t> Blocks<'t> {
+    /// The blocks of a text.
+    pub fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            paragraph: None,
+            is_after_blank: true,
+            is_in_table: false,
+            is_in_list: false,
+        }
+    }
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        while self.at < self.text.len() {
+            let start = self.at;
+            let text = self.line(start);
+            let line = Line::of(text);
+            self.at = start + text.len();
+            let block_start = self.block_start(line, start);
+            self.is_after_blank = line.kind == Kind::Blank;
+            self.is_in_table &= line.kind != Kind::Blank;
+            self.is_in_list = match line.kind {
+                Kind::Item => true,
+                Kind::Blank => self.is_in_list,
+                _ => self.is_in_list && line.indent > 0,
+            };
+            let is_text = matches!(line.kind, Kind::Text | Kind::Item);
+            self.paragraph = (is_text && block_start.is_none()).then_some(start);
+            if let Some(block_start) = block_start {
+                return Some(block_start..self.at);
+            }
+        }
+        None
+    }
+}
+
+impl<'t> Blocks<'t> {
+    /// The line at `start` with its line feed; empty at the end of the text.
+    fn line(&self, start: usize) -> &'t str {
+        let rest = &self.text[start..];
+        let line_feed = memchr::memchr(b'\n', rest.as_bytes());
+        line_feed.map_or(rest, |at| &rest[..=at])
+    }
+
+    /// Where the block begins that the line at `start` completes, if it does; `at` moves past the block.
+    fn block_start(&mut self, line: Line, start: usize) -> Option<usize> {
+        match line.kind {
+            Kind::Fence { mark, len } => {
+                self.skip_fenced(mark, len);
+                Some(start)
+            }
+            Kind::Delimiter => {
+                self.skip_first_row();
+                Some(self.paragraph.unwrap_or(start))
+            }
+            Kind::Row => {
+                let next = self.line(self.at);
+                if Line::of(next).kind == Kind::Delimiter {
+                    self.at += next.len();
+                    self.skip_first_row();
+                }
+                Some(start)
+            }
+            Kind::Blank => None,
+            Kind::Text | Kind::Item if self.is_in_table => Some(start),
+            Kind::Text | Kind::Item => {
+                let is_code = line.indent >= CODE_INDENT && self.is_after_blank && !self.is_in_list;
+                if is_code {
+                    self.skip_indented();
+                }
+                is_code.then_some(start)
+            }
+        }
+    }
+
+    /// Moves `at` behind the first row of a table, if it has any.
+    fn skip_first_row(&mut self) {
+        self.is_in_table = true;
+        let row = self.line(self.at);
+        if matches!(Line::of(row).kind, Kind::Row | Kind::Text) {
+            self.at += row.len();
+        }
+    }
+
+    fn skip_fenced(&mut self, opening: u8, opening_len: usize) {
+        while self.at < self.text.len() {
+            let line = self.line(self.at);
+            self.at += line.len();
+            let body = line.trim_ascii().trim_start_matches(['>', ' ', '\t']);
+            let is_closing = body.len() >= opening_len && body.bytes().all(|byte| byte == opening);
+            if is_closing {
+                return;
+            }
+        }
+    }
+
+    /// Moves `at` to the end of the last line of code; blank lines between are code too.
+    fn skip_indented(&mut self) {
+        let mut at = self.at;
+        while at < self.text.len() {
+            let text = self.line(at);
+            let line = Line::of(text);
+            at += text.len();
+            if line.kind == Kind::Blank {
+                continue;
+            }
+            if line.indent < CODE_INDENT {
+                return;
+            }
+            self.at = at;
+        }
+    }
+}
+
+/// What a line looks like, the marks of quotations aside.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Columns of white space before the first other character.
+    indent: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    /// Opens a code block.
+    Fence {
+        mark: u8,
+        len: usize,
+    },
+    /// A row of a table that begins with its `|`.
+    Row,
+    /// The line under the head of a table: `|---|:-:|`.
+    Delimiter,
+    /// Begins with the mark of a list item.
+    Item,
+    Text,
+}
+
+impl Line {
+    fn of(line: &str) -> Self {
+        let (indent, body) = unindented(line.as_bytes());
+        let kind = match *body {
+            [] => Kind::Blank,
+            [mark @ (b'`' | b'~'), ..] => fence(body, mark).unwrap_or(Kind::Text),
+            [b'|' | b':' | b'-', ..] if is_delimiter(body) => Kind::Delimiter,
+            [b'|', ref rest @ ..] if rest.contains(&b'|') => Kind::Row,
+            [b'-' | b'*' | b'+', b' ' | b'\t', ..] => Kind::Item,
+            [b'0'..=b'9', ..] if is_numbered(body) => Kind::Item,
+            _ => Kind::Text,
+        };
+        Self { indent, kind }
+    }
+}
+
+/// The columns of white space before a line's first character, counted from the last mark of a quotation, and the line from there.
+fn unindented(mut line: &[u8]) -> (usize, &[u8]) {
+    let mut indent = 0;
+    loop {
+        (indent, line) = match line {
+            [b' ', rest @ ..] => (indent + 1, rest),
+            [b'\t', rest @ ..] => (indent + CODE_INDENT, rest),
+            [b'\r' | b'\n', rest @ ..] => (indent, rest),
+            // The space behind the mark belongs to it.
+            [b'>', b' ', rest @ ..] | [b'>', rest @ ..] if indent < CODE_INDENT => (0, rest),
+            _ => return (indent, line),
+        }
+    }
+}
+
+fn fence(body: &[u8], mark: u8) -> Option<Kind> {
+    let len = body.iter().take_while(|&&byte| byte == mark).count();
+    // A line with more of them behind is code within a line.
+    let is_open = len >= FENCE_MIN && (mark == b'~' || !body[len..].contains(&mark));
+    is_open.then_some(Kind::Fence { mark, len })
+}
+
+fn is_delimiter(body: &[u8]) -> bool {
+    let is_drawn = |byte: &u8| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t' | b'\r' | b'\n');
+    body.iter().all(is_drawn) && body.contains(&b'|') && body.contains(&b'-')
+}
+
+fn is_numbered(body: &[u8]) -> bool {
+    let digits = body.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits < 10 && matches!(body[digits..], [b'.' | b')', b' ' | b'\t', ..])
+}
+
+/// Where the headings begin with which a piece of text ends: one after another, with nothing but blank lines between and behind.
+pub fn heading_at_end(piece: &str) -> Option<usize> {
+    let mut heading = None;
+    loop {
+        let above = piece[..heading.unwrap_or(piece.len())].trim_ascii_end();
+        let start = line_start(above);
+        let line = &above[start..];
+        if is_marked_heading(line) {
+            heading = Some(start);
+            continue;
+        }
+        match above[..start].strip_suffix('\n') {
+            Some(title) if is_underline(line) && !title.trim_ascii().is_empty() => {
+                let start = line_start(title);
+                if title[start..].trim_ascii().is_empty() {
+                    return heading;
+                }
+                heading = Some(start);
+            }
+            _ => return heading,
+        }
+    }
+}
+
+fn line_start(text: &str) -> usize {
+    text.rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// Whether a line is `## so`.
+fn is_marked_heading(line: &str) -> bool {
+    let body = line.trim_ascii_start();
+    let level = body.bytes().take_while(|&byte| byte == b'#').count();
+    let is_shallow = line.len() - body.len() < CODE_INDENT;
+    let is_spaced = matches!(body.as_bytes().get(level), None | Some(b' ' | b'\t'));
+    (1..=HEADING_LEVEL_MAX).contains(&level) && is_shallow && is_spaced
+}
+
+/// Whether a line makes a heading of the one above.
+fn is_underline(line: &str) -> bool {
+    let mut bytes = line.trim_ascii().bytes();
+    let Some(mark @ (b'=' | b'-')) = bytes.next() else {
+        return false;
+    };
+    line.trim_ascii().len() > 1 && bytes.all(|byte| byte == mark)
+}

@@ -1,0 +1,145 @@
+//! Cuts a text into spans of a number of units.
+
+use std::collections::VecDeque;
+use std::iter::Peekable;
+
+use super::blocks::{Blocks, heading_at_end};
+use super::{Refine, Span};
+
+/// A text on its way into spans. Only the units of the piece at hand are held, and those of the block in which it ends.
+pub(super) struct Cutter<'t, U> {
+    text: &'t str,
+    units: U,
+    blocks: Peekable<Blocks<'t>>,
+    /// Units a piece is to have.
+    size: usize,
+    /// Most units a piece may have for the sake of a block.
+    most: usize,
+    refine: Refine,
+    /// Where the piece at hand begins.
+    start: usize,
+    /// Where its units begin, and some after it.
+    starts: VecDeque<u32>,
+}
+
+impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
+    pub(super) fn new(text: &'t str, units: U, size: usize, most: usize, refine: Refine) -> Self {
+        Self {
+            text,
+            units,
+            blocks: Blocks::of(text).peekable(),
+            size,
+            most,
+            refine,
+            start: 0,
+            starts: VecDeque::new(),
+        }
+    }
+
+    /// The spans; together they are the text.
+    pub(super) fn spans(mut self) -> Vec<Span> {
+        let len = self.text.len();
+        let mut spans = Vec::new();
+        // A unit has a byte at least.
+        while self.size < len && self.fill(self.size.saturating_add(1), len) {
+            let cut = self.cut();
+            spans.push(Span::from(self.start..cut));
+            self.start = cut;
+            self.starts.drain(..self.units_before(cut));
+        }
+        if self.start < len {
+            spans.push(Span::from(self.start..len));
+        }
+        spans
+    }
+
+    /// Reads units until there are `n_units` of them or one begins at `end` or later; whether there are `n_units`.
+    fn fill(&mut self, n_units: usize, end: usize) -> bool {
+        let missing = n_units.saturating_sub(self.starts.len());
+        let mut last = self.starts.back().map_or(0, |&last| last as usize);
+        for _ in 0..missing {
+            if last >= end {
+                return false;
+            }
+            let Some(start) = self.units.next() else {
+                return false;
+            };
+            self.starts.push_back(start as u32);
+            last = start;
+        }
+        true
+    }
+
+    /// Number of units that begin before `at`.
+    fn units_before(&self, at: usize) -> usize {
+        self.starts.partition_point(|&start| (start as usize) < at)
+    }
+
+    /// Where the piece at hand ends; it has more units than it is to have.
+    fn cut(&mut self) -> usize {
+        let full = self.starts[self.size] as usize;
+        while self.blocks.next_if(|block| block.end <= full).is_some() {}
+        let block = self.blocks.peek().filter(|block| block.start < full);
+        let cut = match block.cloned() {
+            None => self.refined(full),
+            Some(block) => match self.beside(block.start, block.end) {
+                Some(edge) => edge,
+                // What looks like a heading in code is none.
+                None => return self.inside(block.start, full),
+            },
+        };
+        self.before_heading(cut)
+    }
+
+    /// The edge of a block to which a cut inside it moves; `None` when the block is too long to stay whole.
+    fn beside(&mut self, start: usize, end: usize) -> Option<usize> {
+        self.fill(self.size.saturating_add(self.most).saturating_add(1), end);
+        let (before, after) = (self.units_before(start), self.units_before(end));
+        let begins_next = before > 0 && after - before <= self.most;
+        let is_end_nearer = after - self.size <= self.size - before;
+        if after <= self.most && (is_end_nearer || !begins_next) {
+            return Some(self.past_blank(end, after));
+        }
+        begins_next.then_some(start)
+    }
+
+    /// `end`, or where the unit `next` begins if nothing but white space stands between.
+    fn past_blank(&self, end: usize, next: usize) -> usize {
+        let next = self.starts.get(next).map_or(end, |&start| start as usize);
+        let is_blank = self.text[end..next].trim_ascii_start().is_empty();
+        if is_blank { next } else { end }
+    }
+
+    /// A line end of a long block, in the second half of the piece.
+    fn inside(&self, block_start: usize, full: usize) -> usize {
+        let half = self.starts[self.size / 2] as usize;
+        let from = half.max(block_start).max(self.start + 1);
+        let line = self.text.get(from - 1..full).and_then(|it| it.rfind('\n'));
+        match line {
+            Some(line) => from + line,
+            None => self.refined(full),
+        }
+    }
+
+    fn refined(&self, full: usize) -> usize {
+        let earliest = self.starts[self.size - self.size / 4] as usize;
+        let wanted = (self.refine)(self.text, earliest, full);
+        wanted.map_or(full, |cut| {
+            let begins = self.starts.binary_search(&(cut as u32)).is_ok();
+            if begins && cut > self.start && cut < full {
+                cut
+            } else {
+                full
+            }
+        })
+    }
+
+    /// `cut`, or where a heading begins that would be the piece's last line.
+    fn before_heading(&self, cut: usize) -> usize {
+        let heading = heading_at_end(&self.text[self.start..cut]).map(|at| self.start + at);
+        let half = self.size.div_ceil(2);
+        heading
+            .filter(|&heading| self.units_before(heading) >= half)
+            .unwrap_or(cut)
+    }
+}

@@ -1,0 +1,109 @@
+//! What chunkers share: pieces of a number of units, cut where a reader would cut.
+//!
+//! A chunker finds where the units of a text begin (words, lines, …); [`pieces`] and [`pieces_within`] make spans of them. The spans
+//! together are the text. A chunker gets nothing but the text, so markdown is told by its own marks ([`Blocks`], [`heading_at_end`]);
+//! text without such marks is cut after every so many units.
+//!
+//! ```
+//! use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
+//!
+//! struct Lines;
+//!
+//! trawl_sdk::chunk_size!(40, "Number of lines in a piece");
+//!
+//! impl Chunker for Lines {
+//!     type Options = Size;
+//!
+//!     fn info() -> Info {
+//!         Info::new("lines", "0.1.0", "Pieces of a number of lines").options_schema(SIZE_SCHEMA)
+//!     }
+//!
+//!     fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
+//!         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+//!         let starts = std::iter::once(0).chain(starts.filter(|&at| at < text.len()));
+//!         Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
+//!     }
+//! }
+//! ```
+
+mod blocks;
+mod cutter;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroU32;
+
+use crate::Span;
+pub use blocks::{Blocks, heading_at_end};
+use cutter::Cutter;
+
+/// Defines `Size`, the options of a chunker whose only option is the size of a piece, and `SIZE_SCHEMA`, their JSON Schema. The first
+/// argument is the size when none is asked for, the second says in words what the number counts. The crate has to have `serde`.
+#[macro_export]
+macro_rules! chunk_size {
+    ($default:literal, $description:literal) => {
+        /// Options: the size of a piece.
+        #[derive(Clone, Copy, Debug, ::serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Size {
+            /// Number of units in a piece.
+            pub value: ::std::num::NonZeroU32,
+        }
+
+        impl Default for Size {
+            fn default() -> Self {
+                let value = ::std::num::NonZeroU32::new($default);
+                Self {
+                    value: value.expect("a piece has units"),
+                }
+            }
+        }
+
+        const SIZE_SCHEMA: &str = concat!(
+            r#"{"type": "object", "properties": {"value": {"type": "integer", "minimum": 1, "maximum": 4294967295, "default": "#,
+            $default,
+            r#", "description": ""#,
+            $description,
+            r#""}}, "additionalProperties": false}"#
+        );
+    };
+}
+
+/// A better place for a cut: given the text, the earliest offset that is late enough and the offset where the piece is full, one
+/// between them that is nicer, if any. An answer at which no unit begins is not taken.
+pub type Refine = fn(text: &str, earliest: usize, full: usize) -> Option<usize>;
+
+/// Takes the place where the piece is full.
+pub fn as_full(_: &str, _: usize, _: usize) -> Option<usize> {
+    None
+}
+
+/// Pieces of about `size` units each. `starts` are the offsets at which units begin, in order.
+///
+/// A piece ends before the unit that is too many, with these exceptions for markdown:
+/// - A block that is not to be cut (a code block, a table row: [`Blocks`]) of at most one and a half times the size stays whole: the
+///   cut moves to its nearer edge, if the piece then has at most one and a half times the size, otherwise to its beginning.
+/// - A longer block is cut at the last line end in the piece's second half, if there is one.
+/// - A heading at the end of a piece moves to the next one, if half of the piece is left.
+///
+/// `refine` may ask for another place in the last quarter of a piece.
+pub fn pieces(
+    text: &str,
+    starts: impl Iterator<Item = usize>,
+    size: NonZeroU32,
+    refine: Refine,
+) -> Vec<Span> {
+    let size = size.get() as usize;
+    Cutter::new(text, starts, size, size.saturating_add(size / 2), refine).spans()
+}
+
+/// Pieces of at most `size` units each; otherwise as [`pieces`]: a block that fits into a piece begins a new one rather than being cut.
+pub fn pieces_within(
+    text: &str,
+    starts: impl Iterator<Item = usize>,
+    size: NonZeroU32,
+    refine: Refine,
+) -> Vec<Span> {
+    let size = size.get() as usize;
+    Cutter::new(text, starts, size, size, refine).spans()
+}

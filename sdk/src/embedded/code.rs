@@ -1,0 +1,135 @@
+//! The tokens of JavaScript that can hide brackets: strings, templates, comments, regular expressions.
+
+/// Longest regular expression, in bytes. What is longer was a division.
+const EXPRESSION_BYTES_MAX: usize = 256;
+
+/// Blanks before a slash that are looked past.
+const BLANKS_MAX: usize = 32;
+
+/// Whether the byte can be part of a name in JavaScript. All of UTF-8 beyond ASCII counts.
+pub const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
+}
+
+/// Where the string, template, comment or regular expression that begins at `at` ends; `None` when none begins there. Whether a
+/// slash divides or begins an expression is told by what stands before it. One that is not closed ends with its line, a template or
+/// a block comment with the text. Time is linear in the length of the token.
+pub fn after_token(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    match bytes.get(at)? {
+        quote @ (b'"' | b'\'') => Some(after_quoted(bytes, at, *quote, true)),
+        b'`' => Some(after_quoted(bytes, at, b'`', false)),
+        b'/' => match bytes.get(at + 1) {
+            Some(b'/') => Some(after_line(bytes, at)),
+            Some(b'*') => Some(after_block(text, at + 2)),
+            _ if begins_expression(bytes, at) => Some(after_expression(bytes, at)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// One past the end of the line that `at` stands in.
+pub(super) fn after_line(bytes: &[u8], at: usize) -> usize {
+    let rest = &bytes[at..];
+    let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+    at + length.unwrap_or(rest.len())
+}
+
+/// One past the end of the block comment whose inside begins at `inside`.
+pub(super) fn after_block(text: &str, inside: usize) -> usize {
+    let rest = &text.as_bytes()[inside.min(text.len())..];
+    let length = rest.windows(2).position(|pair| pair == b"*/");
+    length.map_or(text.len(), |length| inside + length + 2)
+}
+
+fn after_quoted(bytes: &[u8], at: usize, quote: u8, is_one_line: bool) -> usize {
+    let mut end = at + 1;
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'\\' => end += 1,
+            b'\n' if is_one_line => return end,
+            _ if byte == quote => return end + 1,
+            _ => {}
+        }
+        end += 1;
+    }
+    bytes.len()
+}
+
+/// Whether a slash at `at` stands where a value may begin.
+fn begins_expression(bytes: &[u8], at: usize) -> bool {
+    let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
+    let before = &bytes[at.saturating_sub(BLANKS_MAX)..at];
+    let n_blanks = before.iter().rev().take_while(is_blank).count();
+    let before = &before[..before.len() - n_blanks];
+    match before.last() {
+        None => true,
+        Some(b')' | b']' | b'}' | b'"' | b'\'' | b'`') => false,
+        Some(&last) if is_word_byte(last) => {
+            let n_word = before
+                .iter()
+                .rev()
+                .take_while(|&&b| is_word_byte(b))
+                .count();
+            let word = &before[before.len() - n_word..];
+            matches!(word, b"return" | b"typeof" | b"case" | b"in" | b"of")
+        }
+        Some(_) => true,
+    }
+}
+
+/// One past a regular expression; one that is not closed, or too long, ends where that is known.
+fn after_expression(bytes: &[u8], at: usize) -> usize {
+    let (mut end, mut is_in_class) = (at + 1, false);
+    while end < bytes.len() && end - at < EXPRESSION_BYTES_MAX {
+        match bytes[end] {
+            b'\\' => end += 1,
+            b'\n' | b'\r' => return end,
+            b'[' => is_in_class = true,
+            b']' => is_in_class = false,
+            b'/' if !is_in_class => return end + 1,
+            _ => {}
+        }
+        end += 1;
+    }
+    end.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_token;
+
+    #[track_caller]
+    fn check(before: &str, token: &str) {
+        let text = format!("{before}{token} rest");
+        let end = after_token(&text, before.len());
+        assert_eq!(end, Some(before.len() + token.len()), "{text}");
+    }
+
+    #[test]
+    fn strings_templates_comments_and_expressions_are_one_token() {
+        check("", r#""a\"b}""#);
+        check("x = ", "'{'");
+        check("x = ", "`a\n${b}{`");
+        check("x ", "/* { */");
+        check("x = ", "/[/}\"]\\//");
+        check("return ", "/}/");
+    }
+
+    #[test]
+    fn a_slash_after_a_value_divides() {
+        assert_eq!(after_token("a / b / c", 2), None);
+        assert_eq!(after_token("(a) / b / c", 4), None);
+    }
+
+    #[test]
+    fn what_is_not_closed_ends_with_line_or_text() {
+        assert_eq!(after_token("'ab\n'", 0), Some(3));
+        assert_eq!(after_token("`ab\nc", 0), Some(5));
+        assert_eq!(after_token("/* ab\nc", 0), Some(7));
+        assert_eq!(after_token("// ab\nc", 0), Some(5));
+        assert_eq!(after_token("x = /b\n/", 4), Some(6));
+        assert_eq!(after_token("\"\\", 0), Some(2));
+    }
+}

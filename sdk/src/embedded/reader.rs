@@ -1,0 +1,490 @@
+//! The lenient reader: one pass, without recursion.
+
+use serde_json::{Map, Value};
+
+use super::budget::{Budget, key_bytes, scalar_bytes};
+use super::code::{after_block, after_line, after_token, is_word_byte};
+use super::literal::{Ending, number, quoted};
+
+/// How deep values may lie in each other; what lies deeper is null. Readers of JSON (the host's too) stop at 128.
+pub const DEPTH_MAX: usize = 100;
+
+/// Values of names, sorted by name.
+pub type Names<'n> = [(&'n str, Value)];
+
+/// A value that stands at the beginning of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prefix {
+    /// The value.
+    pub value: Value,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// Literals and containers in it, itself included.
+    pub n_values: usize,
+    /// How many of those are null, or not what they will be, because code stood there: a function, a name, a calculation.
+    pub n_opaque: usize,
+}
+
+/// Reads the JavaScript value (object, array, string, …) that the text begins with, blanks and comments before it aside. Code inside it
+/// is null. What follows the value is not looked at. `None` when no value begins there or the budget does not suffice.
+pub fn prefix(text: &str, budget: &mut Budget) -> Option<Prefix> {
+    prefix_with(text, &[], budget)
+}
+
+/// [`prefix`] with values for names that stand where values are expected.
+pub fn prefix_with(text: &str, names: &Names<'_>, budget: &mut Budget) -> Option<Prefix> {
+    let mut reader = Reader::new(text, Syntax::Code, names, budget);
+    let value = reader.value()?;
+    Some(Prefix {
+        value,
+        end: reader.at,
+        n_values: reader.n_values,
+        n_opaque: reader.n_opaque,
+    })
+}
+
+/// What a text is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syntax {
+    /// JSON that somebody broke.
+    Json,
+    /// JavaScript, which is correct: an odd quote is an end, and what is no literal is code.
+    Code,
+}
+
+/// A container that has begun and not ended.
+enum Open {
+    Array(Vec<Value>),
+    Object(Map<String, Value>, Option<String>),
+}
+
+/// The place in a text that is being read.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    syntax: Syntax,
+    names: &'a Names<'a>,
+    budget: &'a mut Budget,
+    is_over_budget: bool,
+    open: Vec<Open>,
+    /// Whether the last thing read was a value, so that only a comma or an end may follow in code.
+    is_after_value: bool,
+    n_values: usize,
+    n_opaque: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        text: &'a str,
+        syntax: Syntax,
+        names: &'a Names<'a>,
+        budget: &'a mut Budget,
+    ) -> Self {
+        Self {
+            text,
+            at: 0,
+            syntax,
+            names,
+            budget,
+            is_over_budget: false,
+            open: Vec::new(),
+            is_after_value: false,
+            n_values: 0,
+            n_opaque: 0,
+        }
+    }
+
+    /// Reads the next object or array, leaving out what stands before it; `None` when there is none or it does not fit.
+    pub(super) fn next_container(&mut self) -> Option<Value> {
+        loop {
+            self.skip_blanks();
+            match self.peek()? {
+                b'{' | b'[' => return self.value(),
+                b'"' | b'\'' => self.at = after_token(self.text, self.at)?,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Reads one value at the place where the reader stands.
+    fn value(&mut self) -> Option<Value> {
+        self.skip_blanks();
+        self.peek()?;
+        let mut root = self.begin();
+        while root.is_none() && !self.is_over_budget {
+            root = self.step();
+        }
+        self.open.clear();
+        root.filter(|_| !self.is_over_budget)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// One step inside a container; the outermost one when it ends.
+    fn step(&mut self) -> Option<Value> {
+        self.skip_blanks();
+        let Some(byte) = self.peek() else {
+            return self.close_all();
+        };
+        match byte {
+            b',' | b':' => {
+                self.at += 1;
+                self.is_after_value = false;
+                if byte == b','
+                    && let Some(Open::Object(_, key)) = self.open.last_mut()
+                {
+                    *key = None;
+                }
+                None
+            }
+            b'}' | b']' => self.close(byte),
+            _ if self.is_after_value && self.syntax == Syntax::Code => {
+                self.n_opaque += 1;
+                self.skip_expression();
+                None
+            }
+            _ if matches!(self.open.last(), Some(Open::Object(_, None))) => {
+                self.read_key(byte);
+                None
+            }
+            _ => {
+                let value = self.begin();
+                value.and_then(|value| self.put(value))
+            }
+        }
+    }
+
+    /// Blanks, comments and the wrappers of other times.
+    fn skip_blanks(&mut self) {
+        while let Some(byte) = self.peek() {
+            let rest = self.rest();
+            self.at = match byte {
+                _ if byte.is_ascii_whitespace() || byte == 0 => self.at + 1,
+                b'/' if rest.starts_with("/*") => after_block(self.text, self.at + 2),
+                b'/' if rest.starts_with("//") => {
+                    let is_wrapper = rest[2..].trim_ascii_start().starts_with("<![CDATA[");
+                    if is_wrapper {
+                        self.at + 2
+                    } else {
+                        after_line(self.text.as_bytes(), self.at)
+                    }
+                }
+                b'<' if rest.starts_with("<![CDATA[") => self.at + "<![CDATA[".len(),
+                b'<' if rest.starts_with("<!--") => self.at + "<!--".len(),
+                b'-' if rest.starts_with("-->") => self.at + "-->".len(),
+                b']' if self.open.is_empty() && rest.starts_with("]]>") => self.at + "]]>".len(),
+                0xef if rest.starts_with('\u{feff}') => self.at + '\u{feff}'.len_utf8(),
+                0xc2 if rest.starts_with('\u{a0}') => self.at + '\u{a0}'.len_utf8(),
+                0xe2 if rest.starts_with(['\u{2028}', '\u{2029}']) => self.at + 3,
+                _ => return,
+            };
+        }
+    }
+
+    fn read_key(&mut self, byte: u8) {
+        let start = self.at;
+        let key = match byte {
+            b'"' | b'\'' | b'`' => {
+                let (key, end) = quoted(self.text, start, Ending::First);
+                self.at = end;
+                key
+            }
+            _ if is_word_byte(byte) || byte == b'-' => {
+                self.at = self.after_word(|byte| is_word_byte(byte) || byte == b'-');
+                self.text[start..self.at].to_owned()
+            }
+            // A calculated key or a method: its value is of no use without it.
+            _ => return self.skip_expression(),
+        };
+        self.skip_blanks();
+        let is_key = match self.peek() {
+            Some(b':') => true,
+            Some(b'(') if self.syntax == Syntax::Code => return self.skip_expression(),
+            None => false,
+            Some(_) => byte == b'"' && self.syntax == Syntax::Json,
+        };
+        if is_key && let Some(Open::Object(_, place)) = self.open.last_mut() {
+            *place = Some(key);
+        }
+    }
+
+    fn after_word(&self, is_part: impl Fn(u8) -> bool) -> usize {
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest.iter().position(|&byte| !is_part(byte));
+        self.at + length.unwrap_or(rest.len())
+    }
+
+    /// Begins the value at the place: the value when it is complete, `None` when a container has begun.
+    fn begin(&mut self) -> Option<Value> {
+        self.n_values += 1;
+        let Some(byte) = self.peek() else {
+            return Some(Value::Null);
+        };
+        let start = self.at;
+        let value = match byte {
+            b'{' | b'[' if self.open.len() >= DEPTH_MAX => {
+                self.skip_group();
+                Value::Null
+            }
+            b'{' | b'[' => {
+                self.at += 1;
+                self.open.push(match byte {
+                    b'{' => Open::Object(Map::new(), None),
+                    _ => Open::Array(Vec::new()),
+                });
+                self.is_after_value = false;
+                return None;
+            }
+            b'"' | b'\'' | b'`' => self.string(),
+            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                self.at = self.after_number();
+                match self.syntax == Syntax::Json && !self.is_at_end_of_value() {
+                    true => self.unquoted(start),
+                    false => number(&self.text[start..self.at]),
+                }
+            }
+            b'!' => self.negation(),
+            _ if is_word_byte(byte) => self.word(),
+            _ => self.opaque(),
+        };
+        Some(value)
+    }
+
+    /// Whether what follows can follow a value.
+    fn is_at_end_of_value(&self) -> bool {
+        let next = self.rest().trim_ascii_start().bytes().next();
+        next.is_none_or(|byte| {
+            matches!(
+                byte,
+                b',' | b'}' | b']' | b'"' | b'/' | b';' | b'<' | b'{' | b'['
+            )
+        })
+    }
+
+    fn after_number(&self) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut end = self.at + 1;
+        while let Some(&byte) = bytes.get(end) {
+            let is_sign = matches!(byte, b'+' | b'-') && matches!(bytes[end - 1], b'e' | b'E');
+            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || is_sign) {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+
+    /// A string, or several that are added to each other.
+    fn string(&mut self) -> Value {
+        let mut value = String::new();
+        loop {
+            let ending = match (self.syntax, self.open.last()) {
+                (Syntax::Code, _) | (_, None) => Ending::First,
+                (_, Some(Open::Object(..))) => Ending::InObject,
+                (_, Some(Open::Array(_))) => Ending::InArray,
+            };
+            let (part, end) = quoted(self.text, self.at, ending);
+            value.push_str(&part);
+            self.at = end;
+            match self.after_plus() {
+                Some(next) if self.syntax == Syntax::Code => self.at = next,
+                _ => return Value::String(value),
+            }
+        }
+    }
+
+    /// Where the string begins that is added to what ends here.
+    fn after_plus(&self) -> Option<usize> {
+        let next = self.rest().trim_ascii_start().strip_prefix('+')?;
+        let next = next.trim_ascii_start();
+        next.starts_with(['"', '\''])
+            .then(|| self.text.len() - next.len())
+    }
+
+    /// `!0` and `!1`, which is how code is made small.
+    fn negation(&mut self) -> Value {
+        let value = match self.text.as_bytes().get(self.at + 1) {
+            Some(b'0') => Value::Bool(true),
+            Some(b'1') => Value::Bool(false),
+            _ => return self.opaque(),
+        };
+        self.at += 2;
+        value
+    }
+
+    /// A keyword, a name that has a value, or code.
+    fn word(&mut self) -> Value {
+        let start = self.at;
+        let end = self.after_word(is_word_byte);
+        let word = &self.text[start..end];
+        self.at = end;
+        match word {
+            "true" | "True" => Value::Bool(true),
+            "false" | "False" => Value::Bool(false),
+            "null" | "None" | "undefined" | "NaN" | "Infinity" => Value::Null,
+            "void" => {
+                self.skip_expression();
+                Value::Null
+            }
+            "new" if self.syntax == Syntax::Code => self.made(),
+            _ => match self.names.binary_search_by_key(&word, |(name, _)| name) {
+                Ok(found) => self.named(found),
+                Err(_) if self.syntax == Syntax::Json => self.unquoted(start),
+                Err(_) => self.opaque(),
+            },
+        }
+    }
+
+    /// The value of a name, as long as it fits.
+    fn named(&mut self, place: usize) -> Value {
+        let names = self.names;
+        let value = &names[place].1;
+        let (depth, bytes) = measure(value);
+        self.charge(bytes);
+        match self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
+            true => Value::Null,
+            false => value.clone(),
+        }
+    }
+
+    /// `new Date("…")` is its argument, and so is `new Set([…])`.
+    fn made(&mut self) -> Value {
+        self.skip_blanks();
+        self.at = self.after_word(is_word_byte);
+        let argument = self.rest().strip_prefix('(').map(str::trim_ascii_start);
+        let Some(argument) = argument.filter(|text| text.starts_with(['"', '\'', '1'])) else {
+            return self.opaque();
+        };
+        let start = self.text.len() - argument.len();
+        let end = self.at;
+        self.at = start;
+        let value = match argument.as_bytes()[0] {
+            b'1' => number(&self.text[start..self.after_number()]),
+            _ => self.string(),
+        };
+        self.at = end;
+        self.skip_group();
+        value
+    }
+
+    /// A value in JSON that nobody quoted: text up to the next comma, end or line.
+    fn unquoted(&mut self, start: usize) -> Value {
+        self.at = self.after_word(|byte| !matches!(byte, b',' | b'}' | b']' | b'\n' | b':' | b'"'));
+        self.n_opaque += 1;
+        Value::String(self.text[start..self.at].trim_ascii_end().to_owned())
+    }
+
+    fn opaque(&mut self) -> Value {
+        self.n_opaque += 1;
+        self.skip_expression();
+        Value::Null
+    }
+
+    /// Puts a complete value where it belongs; gives it back when nothing is open.
+    fn put(&mut self, value: Value) -> Option<Value> {
+        self.is_after_value = true;
+        let length = value.as_str().map_or(0, str::len);
+        let bytes = match self.open.last_mut() {
+            None => return Some(value),
+            Some(Open::Array(values)) => {
+                values.push(value);
+                scalar_bytes(length)
+            }
+            Some(Open::Object(map, key)) => {
+                let key = key.take()?;
+                let bytes = key_bytes(map.len(), key.len()) + length;
+                map.insert(key, value);
+                bytes
+            }
+        };
+        self.charge(bytes);
+        None
+    }
+
+    fn charge(&mut self, bytes: usize) {
+        self.is_over_budget |= !self.budget.take(bytes);
+    }
+
+    /// Ends the innermost container of this kind, with those in it; ends nothing when there is none.
+    fn close(&mut self, byte: u8) -> Option<Value> {
+        self.at += 1;
+        let is_kind = |open: &Open| matches!(open, Open::Object(..)) == (byte == b'}');
+        let place = self.open.iter().rposition(is_kind)?;
+        self.close_down_to(place)
+    }
+
+    fn close_all(&mut self) -> Option<Value> {
+        self.close_down_to(0)
+    }
+
+    fn close_down_to(&mut self, place: usize) -> Option<Value> {
+        let mut root = None;
+        while self.open.len() > place {
+            let value = match self.open.pop()? {
+                Open::Array(values) => Value::Array(values),
+                Open::Object(map, _) => Value::Object(map),
+            };
+            root = self.put(value);
+        }
+        root
+    }
+
+    /// Goes past the brackets that begin here and what is in them.
+    fn skip_group(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'{' | b'[' | b'(' => depth += 1,
+                b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.skip_token();
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Goes to the comma or bracket that ends the expression here.
+    fn skip_expression(&mut self) {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b',' | b'}' | b']' | b')' => break,
+                b'{' | b'[' | b'(' => self.skip_group(),
+                _ => self.skip_token(),
+            }
+        }
+        if self.peek() == Some(b')') {
+            self.at += 1;
+        }
+    }
+
+    fn skip_token(&mut self) {
+        self.at = after_token(self.text, self.at).unwrap_or(self.at + 1);
+    }
+}
+
+/// How deep a value is and how much memory it takes, in bytes. As deep as the reader allows at most, so recursion is bounded.
+fn measure(value: &Value) -> (usize, usize) {
+    let (mut depth, mut bytes) = (0, 0);
+    let mut add = |inner: &Value, own: usize| {
+        let (inner_depth, inner_bytes) = measure(inner);
+        depth = depth.max(inner_depth);
+        bytes += inner_bytes + own;
+    };
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| add(value, 0)),
+        Value::Object(map) => {
+            let keys = map.iter().enumerate();
+            keys.for_each(|(n, (key, value))| add(value, key_bytes(n, key.len())));
+        }
+        scalar => return (0, scalar_bytes(scalar.as_str().map_or(0, str::len))),
+    }
+    (depth + 1, bytes + scalar_bytes(0))
+}

@@ -1,0 +1,341 @@
+use serde_json::{Value, json};
+
+use super::{
+    Budget, DEPTH_MAX, first_of_type, has_type, items, json_ld, prefix, prefix_with, read, string,
+    types,
+};
+use crate::testkit;
+
+#[track_caller]
+fn check(text: &str, expected: Value) {
+    let Value::Array(expected) = expected else {
+        panic!("expectations are lists");
+    };
+    assert_eq!(read(text), expected, "{text}");
+}
+
+#[test]
+fn correct_json_is_read_as_it_is() {
+    check(
+        r#" {"a": [1, "x\u00e9", null, true]} "#,
+        json!([{"a": [1, "x\u{e9}", null, true]}]),
+    );
+    check("\"text\"", json!(["text"]));
+    check("", json!([]));
+    check("no json at all", json!([]));
+}
+
+#[test]
+fn commas_too_many_or_missing_do_no_harm() {
+    check(r#"{"a": 1, "b": [1,2,],}"#, json!([{"a": 1, "b": [1, 2]}]));
+    check(r#"{"a": 1,, "b": [,1,,2]}"#, json!([{"a": 1, "b": [1, 2]}]));
+    check(
+        "{\"a\": \"x\"\n\"b\": 2 \"c\": {} }",
+        json!([{"a": "x", "b": 2, "c": {}}]),
+    );
+    check("[{\"a\":1}{\"a\":2}]", json!([[{"a": 1}, {"a": 2}]]));
+}
+
+#[test]
+fn comments_are_left_out() {
+    check(
+        "{ // first\n \"a\": /* inline */ \"http://x\",\n \"b\": 2 // last\n}",
+        json!([{"a": "http://x", "b": 2}]),
+    );
+}
+
+#[test]
+fn raw_control_characters_may_stand_in_strings() {
+    check(
+        "{\"a\": \"line\none\ttab\u{1}\"}",
+        json!([{"a": "line\none\ttab\u{1}"}]),
+    );
+}
+
+#[test]
+fn object_literals_of_javascript_are_json_too() {
+    check(
+        "{a: 'it\\'s', $b: undefined, 'c-d': NaN, e: -Infinity, f: \"\\x3cb\\x3e\", 1: .5, g: !0}",
+        json!([{"a": "it's", "$b": null, "c-d": null, "e": null, "f": "<b>", "1": 0.5, "g": true}]),
+    );
+}
+
+#[test]
+fn character_references_instead_of_quotes_are_decoded() {
+    check(
+        "{&quot;a&quot;: &quot;Tom &amp;amp; Jerry&quot;, &quot;b&quot;: [1,]}",
+        json!([{"a": "Tom &amp; Jerry", "b": [1]}]),
+    );
+    check("[{&#34;a&#34;:1}]", json!([[{"a": 1}]]));
+    check(
+        r#"{"a": "&quot;b&quot;",}"#,
+        json!([{"a": "&quot;b&quot;"}]),
+    );
+}
+
+#[test]
+fn wrappers_are_taken_off() {
+    for text in [
+        "<!-- {\"a\": 1} -->",
+        "<![CDATA[{\"a\": 1}]]>",
+        "//<![CDATA[\n{\"a\": 1}\n//]]>",
+        "// <![CDATA[ {\"a\": 1} // ]]>",
+        "/*<![CDATA[*/{\"a\": 1}/*]]>*/",
+        "\u{feff}{\"a\": 1};",
+        "var data = {\"a\": 1};",
+        "{\"a\": 1}}",
+    ] {
+        check(text, json!([{"a": 1}]));
+    }
+}
+
+#[test]
+fn several_values_of_a_script_are_all_read() {
+    check("{\"a\":1}\n{\"b\":2}", json!([{"a": 1}, {"b": 2}]));
+    check("{\"a\":1},[{\"b\":2}];", json!([{"a": 1}, [{"b": 2}]]));
+}
+
+#[test]
+fn a_missing_end_is_made_up_for() {
+    check(
+        r#"{"a": {"b": [1, {"c": "text"#,
+        json!([{"a": {"b": [1, {"c": "text"}]}}]),
+    );
+    check(r#"{"a": 1, "b"#, json!([{"a": 1}]));
+    check(r#"{"a": 1, "b":"#, json!([{"a": 1}]));
+    check(r#"{"a": [1, 2}, "b": 3"#, json!([{"a": [1, 2]}, ]));
+    check(
+        r#"{"a": [{"b": 1], "c": 2}"#,
+        json!([{"a": [{"b": 1}], "c": 2}]),
+    );
+}
+
+#[test]
+fn quotes_and_values_that_nobody_quoted_stay_whole() {
+    check(
+        r#"{"a": "a 5" screen", "b": 1}"#,
+        json!([{"a": "a 5\" screen", "b": 1}]),
+    );
+    check(
+        r#"{"a": 2024-05-17, "b": some words, "c": 1}"#,
+        json!([{"a": "2024-05-17", "b": "some words", "c": 1}]),
+    );
+}
+
+#[test]
+fn depth_is_bounded_in_both_readers() {
+    let nested = |n: usize| "[".repeat(n) + "1" + &"]".repeat(n);
+    let depth = |mut value: &Value| {
+        let mut depth = 0;
+        while let Value::Array(values) = value {
+            depth += 1;
+            match values.first() {
+                Some(inner) => value = inner,
+                None => break,
+            }
+        }
+        depth
+    };
+    assert_eq!(depth(&read(&nested(DEPTH_MAX + 10))[0]), DEPTH_MAX);
+    assert_eq!(depth(&read(&nested(100_000))[0]), DEPTH_MAX);
+    assert_eq!(depth(&read(&("[".repeat(100_000)))[0]), DEPTH_MAX);
+}
+
+#[test]
+fn a_value_that_does_not_fit_the_budget_is_not_there() {
+    let text = format!("[{}1]", "1,".repeat(100_000));
+    assert_eq!(
+        super::read_within(&text, &mut Budget::of(1 << 20)),
+        [] as [Value; 0]
+    );
+    assert_eq!(super::read_within(&text, &mut Budget::default()).len(), 1);
+    let broken = text.replace("]", ",]");
+    assert_eq!(
+        super::read_within(&broken, &mut Budget::of(1 << 20)),
+        [] as [Value; 0]
+    );
+}
+
+#[test]
+fn the_value_at_the_start_of_code_is_read_and_its_end_told() {
+    let text = " {a: [1, 'x'], b: function () { return {c: '}'} }, d: e.f(g, h), i: /[}]/, j: 1 + 2, k: \"a\" + 'b'} ; more({})";
+    let found = prefix(text, &mut Budget::default()).unwrap();
+    let expected = json!({"a": [1, "x"], "b": null, "d": null, "i": null, "j": 1, "k": "ab"});
+    assert_eq!(found.value, expected);
+    assert_eq!(&text[found.end..], " ; more({})");
+    assert_eq!((found.n_values, found.n_opaque), (9, 4));
+}
+
+#[test]
+fn methods_calculated_keys_and_spreads_of_code_are_left_out() {
+    let text = "{a() { return 1 }, async b() {}, get c() { return {} }, [d]: 1, ...e, f, g: (x) => ({y: 1}), h: new Date(\"2024-05-17\"), i: void 0, j: `t`}";
+    let found = prefix(text, &mut Budget::default()).unwrap();
+    assert_eq!(
+        found.value,
+        json!({"g": null, "h": "2024-05-17", "i": null, "j": "t"})
+    );
+    assert_eq!(found.end, text.len());
+}
+
+#[test]
+fn strings_and_numbers_are_values_at_the_start_of_code() {
+    let read = |text| prefix(text, &mut Budget::default()).map(|found| (found.value, found.end));
+    assert_eq!(read("'a\\u0022' rest"), Some((json!("a\""), 9)));
+    assert_eq!(read("12;"), Some((json!(12), 2)));
+    assert_eq!(read("  "), None);
+}
+
+#[test]
+fn names_have_the_values_they_are_given() {
+    let names = [("a", json!(null)), ("b", json!("x")), ("c", json!([]))];
+    let found = prefix_with("{v: b, w: [a, b, c, d]}", &names, &mut Budget::default()).unwrap();
+    assert_eq!(found.value, json!({"v": "x", "w": [null, "x", [], null]}));
+    let long = [("a", json!("x".repeat(1000)))];
+    let many = format!("[{}]", "a,".repeat(100_000));
+    assert_eq!(prefix_with(&many, &long, &mut Budget::default()), None);
+}
+
+#[test]
+fn json_ld_is_found_by_its_type_however_it_is_spelled() {
+    let page = testkit::page(
+        "<script type='application/ld+json'>{\"@type\": \"A\"}</script><body>
+         <script type=' Application/LD+JSON; charset=utf-8'>[{\"@type\": \"B\",}]</script>
+         <script>{\"@type\": \"C\"}</script><template><script type='application/ld+json'>{\"d\":1}</script></template>
+         <script type='application/ld+json'></script>",
+    );
+    assert_eq!(
+        json_ld(&page.document()),
+        [json!({"@type": "A"}), json!([{"@type": "B"}])]
+    );
+}
+
+#[test]
+fn items_are_found_in_graphs_lists_and_each_other() {
+    let values = [
+        json!({"@graph": [{"@type": "WebPage", "mainEntity": {"@type": ["Thing", "https://schema.org/Product"]}}]}),
+        json!([[{"@type": "schema:Offer"}]]),
+    ];
+    let found: Vec<String> = items(&values)
+        .map(|item| types(item).collect::<Vec<_>>().join("+"))
+        .collect();
+    assert_eq!(found, ["", "WebPage", "Thing+Product", "Offer"]);
+    assert!(first_of_type(&values, &["product"]).is_some_and(|item| has_type(item, &["Thing"])));
+}
+
+#[test]
+fn the_text_of_a_property_is_found_in_its_forms() {
+    for value in [
+        json!(" x "),
+        json!(["", "x"]),
+        json!({"@value": "x", "@language": "en"}),
+        json!([[{"@value": "x"}]]),
+    ] {
+        assert_eq!(string(&value), Some("x"), "{value}");
+    }
+    assert_eq!(string(&json!({"name": "x"})), None);
+}
+
+#[test]
+fn any_text_is_read_to_its_end() {
+    const BYTES: usize = 4 << 20;
+    for piece in [
+        "{",
+        "[",
+        "[{",
+        "}",
+        "\"",
+        "'",
+        "`",
+        "\\",
+        "{\"a\":",
+        "{\"a\",",
+        "/[",
+        "/",
+        "//",
+        "/*",
+        "a",
+        "a:",
+        "<!--",
+        " ",
+        "\" ",
+        "\", ",
+        "{'",
+        "&quot;",
+        "{&quot;",
+        "-",
+        "1",
+        "new ",
+        "(",
+        "{(",
+        "\u{e9}",
+        "\\u",
+        "{a(",
+        "[1 + ",
+        "{\"a\":\"b\" ",
+    ] {
+        for head in ["", "{", "[", "{a:", "[\""] {
+            let text = head.to_owned() + &piece.repeat(BYTES / piece.len() / 8);
+            read(&text);
+            prefix(&text, &mut Budget::default());
+        }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_reader_panic() {
+    const PIECES: [&str; 40] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        "'",
+        "`",
+        ":",
+        ",",
+        "\\",
+        "/",
+        "*",
+        "//",
+        "/*",
+        "*/",
+        "<!--",
+        "-->",
+        "]]>",
+        "<![CDATA[",
+        "&quot;",
+        "a",
+        "new Date(",
+        "(",
+        ")",
+        "1",
+        "-",
+        "+",
+        ".",
+        "e",
+        "!0",
+        "void",
+        "\u{e9}",
+        "\u{feff}",
+        "\n",
+        " ",
+        "\\u{",
+        "\\ud83d",
+        "\\x",
+        "null",
+        "function(){",
+    ];
+    let mut state = 1_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for _ in 0..50_000 {
+        let n = random(24);
+        let text: String = (0..n).map(|_| PIECES[random(PIECES.len())]).collect();
+        read(&text);
+        if let Some(found) = prefix(&text, &mut Budget::default()) {
+            assert!(text.is_char_boundary(found.end), "{text}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The declarations that hide, and when they do.
+
+use super::{HiddenBy, colour};
+use crate::view::style::{Declaration, Declarations};
+use crate::view::{Element, Node};
+
+/// Pixels from which a place is far outside: sideways or upwards by this much, nothing of a usual box is left on the page.
+const FAR_PX: f32 = 999.0;
+/// Pixels of a strip that is wider than a screen: what is moved aside with it is the rest of a row of slides.
+const STRIP_PX: f32 = 2000.0;
+/// Nodes inside an element that are looked at for a style of their own.
+const INSIDE_MAX: usize = 200;
+
+/// Bytes of another element's style that are read.
+const STYLE_BYTES_MAX: usize = 500;
+/// Attributes of another element that are looked at.
+const ATTRIBUTES_MAX: usize = 8;
+
+macro_rules! properties {
+    ($($field:ident $name:literal)*) => {
+        /// The values of the properties that can hide.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(super) struct Style<'a> {
+            $($field: Value<'a>,)*
+            /// Whether it says how the element moves or changes.
+            is_animated: bool,
+        }
+
+        impl<'a> Style<'a> {
+            fn value_mut(&mut self, property: &str) -> Option<&mut Value<'a>> {
+                $(if property.eq_ignore_ascii_case($name) {
+                    return Some(&mut self.$field);
+                })*
+                None
+            }
+        }
+    };
+}
+
+properties! {
+    background "background"
+    background_color "background-color"
+    clip "clip"
+    clip_path "clip-path"
+    color "color"
+    display "display"
+    font_size "font-size"
+    height "height"
+    left "left"
+    margin_left "margin-left"
+    margin_top "margin-top"
+    max_height "max-height"
+    max_width "max-width"
+    opacity "opacity"
+    overflow "overflow"
+    overflow_x "overflow-x"
+    overflow_y "overflow-y"
+    padding "padding"
+    padding_bottom "padding-bottom"
+    padding_top "padding-top"
+    pointer_events "pointer-events"
+    position "position"
+    right "right"
+    text_indent "text-indent"
+    top "top"
+    visibility "visibility"
+    width "width"
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Value<'a> {
+    text: Option<&'a str>,
+    is_important: bool,
+}
+
+impl Value<'_> {
+    fn is(self, word: &str) -> bool {
+        self.text
+            .is_some_and(|text| text.eq_ignore_ascii_case(word))
+    }
+
+    fn is_any(self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(word))
+    }
+
+    fn pixels(self) -> Option<f32> {
+        pixels(self.text?)
+    }
+}
+
+impl<'a> Style<'a> {
+    pub(super) fn of(style: &'a str) -> Self {
+        let mut values = Self::default();
+        for declaration in Declarations::of(style) {
+            values.set(declaration);
+        }
+        values
+    }
+
+    fn set(&mut self, declaration: Declaration<'a>) {
+        if let Some(value) = self.value_mut(declaration.property)
+            && (declaration.is_important || !value.is_important)
+        {
+            value.text = Some(declaration.value);
+            value.is_important = declaration.is_important;
+        } else {
+            self.is_animated |= is_motion(declaration.property);
+        }
+    }
+
+    /// Whether it says how the element is displayed.
+    pub(super) fn is_displayed(&self) -> bool {
+        self.display.text.is_some() && !self.display.is("none")
+    }
+
+    /// What of it hides the element.
+    pub(super) fn hides(&self, element: Element<'a>) -> Option<HiddenBy> {
+        if self.display.is("none") {
+            Some(HiddenBy::Display)
+        } else if self.visibility.is_any(&["hidden", "collapse"]) {
+            Some(HiddenBy::Visibility)
+        } else if self.is_transparent() && !self.may_appear(element) {
+            Some(HiddenBy::Transparent)
+        } else if self.has_no_size() || self.has_no_letters(element) {
+            Some(HiddenBy::ZeroSize)
+        } else if self.is_clipped() {
+            Some(HiddenBy::Clipped)
+        } else if self.is_far_out() {
+            Some(HiddenBy::OffScreen)
+        } else if self.is_of_one_colour(element) {
+            Some(HiddenBy::SameColour)
+        } else {
+            None
+        }
+    }
+
+    fn is_transparent(&self) -> bool {
+        let opacity = self.opacity.text.map(|text| text.trim_end_matches('%'));
+        opacity.is_some_and(|text| text.parse::<f32>().is_ok_and(|opacity| opacity <= 0.0))
+    }
+
+    /// Whether a script could make it appear: it moves or changes by its style, or has a handle that a script finds it by. What lets
+    /// clicks through is not there for anyone.
+    fn may_appear(&self, element: Element<'a>) -> bool {
+        let is_handle = |name: &str| matches!(name, "class" | "id") || name.starts_with("data-");
+        !self.pointer_events.is("none")
+            && (self.is_animated || element.attrs().any(|(name, _)| is_handle(name)))
+    }
+
+    /// A box without height or width whose content does not stand out of it. Padding makes it a box again, as
+    /// boxes that keep a ratio do, and a transition tells of a box that opens.
+    fn has_no_size(&self) -> bool {
+        let clips = [self.overflow, self.overflow_x, self.overflow_y]
+            .iter()
+            .any(|overflow| overflow.is_any(&["hidden", "clip"]));
+        let sizes = [self.height, self.width, self.max_height, self.max_width];
+        let is_none = |size: &Value<'_>| size.pixels().is_some_and(|pixels| pixels <= 1.0);
+        let paddings = [self.padding, self.padding_top, self.padding_bottom];
+        let is_padded = paddings
+            .iter()
+            .any(|padding| padding.text.is_some() && padding.pixels() != Some(0.0));
+        clips && !is_padded && !self.is_animated && sizes.iter().any(is_none)
+    }
+
+    /// A font without size, unless something inside has a font of its own: containers are set so to lose the gaps between their parts.
+    fn has_no_letters(&self, element: Element<'a>) -> bool {
+        let is_none = self.font_size.pixels().is_some_and(|pixels| pixels <= 0.0);
+        let has_own = |inside: Element<'_>| is_found(inside) || says(inside, "font-size");
+        is_none && !has_inside(element, has_own)
+    }
+
+    fn is_clipped(&self) -> bool {
+        let is_out_of_flow = self.position.is_any(&["absolute", "fixed"]);
+        is_out_of_flow && self.clip.text.is_some_and(is_empty_rect)
+            || self.clip_path.text.is_some_and(is_empty_path)
+    }
+
+    fn is_far_out(&self) -> bool {
+        let is_far = |value: Value<'_>| value.pixels().is_some_and(|pixels| pixels <= -FAR_PX);
+        let is_placed = self.position.text.is_some() && !self.position.is("static");
+        let is_strip = self.width.pixels().is_some_and(|pixels| pixels >= STRIP_PX);
+        if is_strip {
+            return false;
+        }
+        is_far(self.text_indent)
+            || is_far(self.margin_left)
+            || is_far(self.margin_top)
+            || is_placed && (is_far(self.left) || is_far(self.top) || is_far(self.right))
+    }
+
+    fn is_of_one_colour(&self, element: Element<'a>) -> bool {
+        let Some(ink) = self.color.text.and_then(colour::parse) else {
+            return false;
+        };
+        let paper = match self.paper() {
+            Paper::None => paper_around(element),
+            own => own,
+        };
+        matches!(paper, Paper::Plain(colour) if colour == ink)
+            && !has_inside(element, |inside| is_found(inside) || says(inside, "color"))
+    }
+
+    fn paper(&self) -> Paper {
+        let backgrounds = [self.background_color, self.background];
+        let mut told = backgrounds.iter().filter_map(|value| value.text).peekable();
+        if told.peek().is_none() {
+            return Paper::None;
+        }
+        let mut papers = told.map(colour::parse);
+        match (papers.next().flatten(), papers.next()) {
+            (Some(colour), None) => Paper::Plain(colour),
+            (Some(colour), Some(Some(other))) if colour == other => Paper::Plain(colour),
+            _ => Paper::Unknown,
+        }
+    }
+}
+
+/// What text stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paper {
+    /// Not said.
+    None,
+    Plain(colour::Colour),
+    /// A picture, a gradient, something that shines through.
+    Unknown,
+}
+
+/// The background around an element, as far as no class between could set another.
+fn paper_around(element: Element<'_>) -> Paper {
+    const LEVELS_MAX: usize = 8;
+    let mut inner = element;
+    for outer in element.ancestors().take(LEVELS_MAX) {
+        if is_found(inner) {
+            return Paper::Unknown;
+        }
+        match Style::of(short_style(outer)).paper() {
+            Paper::None => {}
+            paper => return paper,
+        }
+        inner = outer;
+    }
+    Paper::None
+}
+
+/// The style of another element; empty when it is too long to be read again and again.
+fn short_style(element: Element<'_>) -> &str {
+    let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
+    let style = attributes.find(|(name, _)| *name == "style");
+    style.map_or("", |(_, style)| match style.len() <= STYLE_BYTES_MAX {
+        true => style,
+        false => "",
+    })
+}
+
+fn says(element: Element<'_>, property: &str) -> bool {
+    Declarations::of(short_style(element))
+        .value(property)
+        .is_some()
+}
+
+/// Whether a style sheet may well speak of this very element.
+fn is_found(element: Element<'_>) -> bool {
+    let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
+    attributes.any(|(name, _)| matches!(name, "class" | "id"))
+}
+
+/// Whether a property sets an element in motion.
+fn is_motion(property: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "transition",
+        "transform",
+        "animation",
+        "will-change",
+        "filter",
+    ];
+    let property = property
+        .trim_start_matches("-webkit-")
+        .trim_start_matches("-moz-");
+    NAMES.iter().any(|name| {
+        let start = property.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+    })
+}
+
+/// Whether one of the first elements inside an element, or too many to look at, is such a one.
+fn has_inside(element: Element<'_>, is_such: impl Fn(Element<'_>) -> bool) -> bool {
+    let mut inside = element.descendants();
+    let is_found = inside
+        .by_ref()
+        .take(INSIDE_MAX)
+        .filter_map(Node::as_element)
+        .any(is_such);
+    is_found || inside.next().is_some()
+}
+
+/// A length in CSS pixels, with usual sizes of letters and screens; `None` for percentages and what is no length.
+fn pixels(text: &str) -> Option<f32> {
+    let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let (number, unit) = text.split_at(text.find(|c| !is_part(c)).unwrap_or(text.len()));
+    let number: f32 = number.parse().ok()?;
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "px" => 1.0,
+        "" => 1.0,
+        "em" | "rem" => 16.0,
+        "ex" | "ch" => 8.0,
+        "pt" => 4.0 / 3.0,
+        "cm" => 38.0,
+        "in" => 96.0,
+        "vw" | "vh" => 10.0,
+        _ if number == 0.0 => 0.0,
+        _ => return None,
+    };
+    Some(number * factor)
+}
+
+/// Whether a `clip` leaves a pixel at most.
+fn is_empty_rect(clip: &str) -> bool {
+    let Some(edges) = arguments(clip, "rect") else {
+        return false;
+    };
+    let mut edges = edges
+        .split([',', ' '])
+        .filter(|edge| !edge.is_empty())
+        .map(pixels);
+    let mut next = || edges.next().flatten();
+    match (next(), next(), next(), next()) {
+        (Some(top), Some(right), Some(bottom), Some(left)) => {
+            right - left <= 1.0 || bottom - top <= 1.0
+        }
+        _ => false,
+    }
+}
+
+/// Whether a `clip-path` leaves nothing: `inset` by half or more, a circle without size.
+fn is_empty_path(path: &str) -> bool {
+    let percent = |text: &str| text.strip_suffix('%')?.parse::<f32>().ok();
+    if let Some(inset) = arguments(path, "inset") {
+        return percent(inset.trim_ascii()).is_some_and(|percent| percent >= 50.0);
+    }
+    let first = arguments(path, "circle").and_then(|circle| circle.split_ascii_whitespace().next());
+    first.is_some_and(|radius| {
+        radius
+            .trim_start_matches('0')
+            .trim_end_matches(['p', 'x', '%'])
+            .is_empty()
+    })
+}
+
+/// What stands in the brackets of `name(…)`.
+fn arguments<'v>(value: &'v str, name: &str) -> Option<&'v str> {
+    let (called, rest) = value.split_once('(')?;
+    let is_it = called.trim_ascii().eq_ignore_ascii_case(name);
+    is_it.then(|| rest.trim_end().strip_suffix(')')).flatten()
+}

@@ -1,0 +1,281 @@
+//! A parsed expression.
+
+/// What an expression gives. Without variables it is known before evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Nodes,
+    String,
+    Number,
+    Boolean,
+}
+
+/// An expression. Operators of one precedence that follow each other are one flat chain, so that long sums need no deep recursion.
+#[derive(Clone, Debug)]
+pub(super) enum Expr {
+    Number(f64),
+    Literal(Box<str>),
+    /// Unary minus, an odd number of them.
+    Negate(Box<Expr>),
+    /// An even number of unary minuses: a number.
+    ToNumber(Box<Expr>),
+    Chain(Box<Expr>, Vec<(Operator, Expr)>),
+    Union(Vec<Expr>),
+    Call(Function, Vec<Expr>),
+    Path(Path),
+}
+
+/// An operator between two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+/// A location path, or an expression with predicates and steps behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub(super) start: Start,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Where a path begins.
+#[derive(Clone, Debug)]
+pub(super) enum Start {
+    /// The document. Such a path gives the same from everywhere: its answer is kept under this number.
+    Root(usize),
+    Context,
+    Filter(Box<Expr>, Vec<Predicate>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) axis: Axis,
+    pub(super) test: Test,
+    pub(super) predicates: Vec<Predicate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    Ancestor,
+    AncestorOrSelf,
+    Attribute,
+    Child,
+    Descendant,
+    DescendantOrSelf,
+    Following,
+    FollowingSibling,
+    Namespace,
+    Parent,
+    Preceding,
+    PrecedingSibling,
+    Own,
+}
+
+/// What a step takes of its axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Test {
+    /// `node()`.
+    Any,
+    Text,
+    Comment,
+    /// With its target when one is asked for.
+    ProcessingInstruction(Option<Box<str>>),
+    /// `*`.
+    AnyName,
+    /// A name, by its number in the expression.
+    Name(usize),
+}
+
+/// A condition in brackets.
+#[derive(Clone, Debug)]
+pub(super) struct Predicate {
+    pub(super) expr: Expr,
+    /// Whether the answer depends on the node's position among those that the predicate is asked of.
+    pub(super) is_positional: bool,
+}
+
+/// A function of the core library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Function {
+    Boolean,
+    Ceiling,
+    Concat,
+    Contains,
+    Count,
+    False,
+    Floor,
+    Id,
+    Lang,
+    Last,
+    LocalName,
+    Name,
+    NamespaceUri,
+    NormalizeSpace,
+    Not,
+    Number,
+    Position,
+    Round,
+    StartsWith,
+    String,
+    StringLength,
+    Substring,
+    SubstringAfter,
+    SubstringBefore,
+    Sum,
+    Translate,
+    True,
+}
+
+/// Each function's name, the least and the greatest number of its arguments, and what it gives.
+pub(super) const FUNCTIONS: [(&str, Function, usize, usize, Type); 27] = [
+    ("boolean", Function::Boolean, 1, 1, Type::Boolean),
+    ("ceiling", Function::Ceiling, 1, 1, Type::Number),
+    ("concat", Function::Concat, 2, usize::MAX, Type::String),
+    ("contains", Function::Contains, 2, 2, Type::Boolean),
+    ("count", Function::Count, 1, 1, Type::Number),
+    ("false", Function::False, 0, 0, Type::Boolean),
+    ("floor", Function::Floor, 1, 1, Type::Number),
+    ("id", Function::Id, 1, 1, Type::Nodes),
+    ("lang", Function::Lang, 1, 1, Type::Boolean),
+    ("last", Function::Last, 0, 0, Type::Number),
+    ("local-name", Function::LocalName, 0, 1, Type::String),
+    ("name", Function::Name, 0, 1, Type::String),
+    ("namespace-uri", Function::NamespaceUri, 0, 1, Type::String),
+    (
+        "normalize-space",
+        Function::NormalizeSpace,
+        0,
+        1,
+        Type::String,
+    ),
+    ("not", Function::Not, 1, 1, Type::Boolean),
+    ("number", Function::Number, 0, 1, Type::Number),
+    ("position", Function::Position, 0, 0, Type::Number),
+    ("round", Function::Round, 1, 1, Type::Number),
+    ("starts-with", Function::StartsWith, 2, 2, Type::Boolean),
+    ("string", Function::String, 0, 1, Type::String),
+    ("string-length", Function::StringLength, 0, 1, Type::Number),
+    ("substring", Function::Substring, 2, 3, Type::String),
+    (
+        "substring-after",
+        Function::SubstringAfter,
+        2,
+        2,
+        Type::String,
+    ),
+    (
+        "substring-before",
+        Function::SubstringBefore,
+        2,
+        2,
+        Type::String,
+    ),
+    ("sum", Function::Sum, 1, 1, Type::Number),
+    ("translate", Function::Translate, 3, 3, Type::String),
+    ("true", Function::True, 0, 0, Type::Boolean),
+];
+
+impl Expr {
+    /// What the expression gives.
+    pub(super) fn type_of(&self) -> Type {
+        match self {
+            Self::Number(_) | Self::Negate(_) | Self::ToNumber(_) => Type::Number,
+            Self::Literal(_) => Type::String,
+            Self::Chain(_, rest) => rest
+                .first()
+                .map_or(Type::Number, |(operator, _)| operator.gives()),
+            Self::Union(_) | Self::Path(_) => Type::Nodes,
+            Self::Call(function, _) => function.gives(),
+        }
+    }
+
+    /// Whether the expression asks for the position or the number of the nodes it is evaluated on. What stands in predicates
+    /// inside of it has positions of its own.
+    fn asks_for_position(&self) -> bool {
+        match self {
+            Self::Number(_) | Self::Literal(_) => false,
+            Self::Negate(operand) | Self::ToNumber(operand) => operand.asks_for_position(),
+            Self::Chain(first, rest) => {
+                first.asks_for_position()
+                    || rest.iter().any(|(_, operand)| operand.asks_for_position())
+            }
+            Self::Union(operands) => operands.iter().any(Self::asks_for_position),
+            Self::Call(function, arguments) => {
+                matches!(function, Function::Position | Function::Last)
+                    || arguments.iter().any(Self::asks_for_position)
+            }
+            Self::Path(path) => match &path.start {
+                Start::Filter(expr, _) => expr.asks_for_position(),
+                Start::Root(_) | Start::Context => false,
+            },
+        }
+    }
+}
+
+impl Predicate {
+    pub(super) fn new(expr: Expr) -> Self {
+        let is_positional = expr.type_of() == Type::Number || expr.asks_for_position();
+        Self {
+            expr,
+            is_positional,
+        }
+    }
+}
+
+impl Operator {
+    fn gives(self) -> Type {
+        match self {
+            Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Modulo => {
+                Type::Number
+            }
+            _ => Type::Boolean,
+        }
+    }
+}
+
+impl Function {
+    fn gives(self) -> Type {
+        let row = FUNCTIONS.iter().find(|row| row.1 == self);
+        row.map_or(Type::String, |row| row.4)
+    }
+}
+
+impl Axis {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "ancestor" => Self::Ancestor,
+            "ancestor-or-self" => Self::AncestorOrSelf,
+            "attribute" => Self::Attribute,
+            "child" => Self::Child,
+            "descendant" => Self::Descendant,
+            "descendant-or-self" => Self::DescendantOrSelf,
+            "following" => Self::Following,
+            "following-sibling" => Self::FollowingSibling,
+            "namespace" => Self::Namespace,
+            "parent" => Self::Parent,
+            "preceding" => Self::Preceding,
+            "preceding-sibling" => Self::PrecedingSibling,
+            "self" => Self::Own,
+            _ => return None,
+        })
+    }
+
+    /// Whether positions on this axis count against document order.
+    pub(super) fn is_reverse(self) -> bool {
+        matches!(
+            self,
+            Self::Ancestor | Self::AncestorOrSelf | Self::Preceding | Self::PrecedingSibling
+        )
+    }
+}

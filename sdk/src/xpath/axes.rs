@@ -1,0 +1,313 @@
+//! Going along axes.
+
+use super::XPathError;
+use super::ast::{Axis, Test};
+use super::pool::Keys;
+use super::tree::{BYTES_A_STEP, Key, Tree};
+use crate::view::arrays::kind;
+
+/// Which nodes one gathering has seen.
+#[derive(Default)]
+pub(super) struct Marks {
+    seen: Vec<u32>,
+    /// The number of the gathering; nodes that carry it have been seen.
+    round: u32,
+}
+
+impl<'a> Tree<'a> {
+    /// The first node to be seen in `from..end`, not going into it; contents of templates are passed over.
+    fn next_in(&self, mut from: u32, end: u32) -> Result<Option<u32>, XPathError> {
+        loop {
+            let next = self.arrays.first_kept(from, end);
+            self.spend(1 + (next.unwrap_or(end).max(from) - from) as usize / BYTES_A_STEP)?;
+            match next {
+                Some(node) if self.kind(node) == kind::TEMPLATE_CONTENTS => from = self.end(node),
+                next => return Ok(next),
+            }
+        }
+    }
+
+    /// Goes along an axis in its own direction and shows what passes the test, until `visit` says that it is enough.
+    /// Whether it did.
+    pub(super) fn along(
+        &self,
+        axis: Axis,
+        test: &Test,
+        from: Key,
+        visit: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let mut offer = |key: Key| Ok(self.passes(axis, test, key)? && visit(key)?);
+        let is_attribute = from.attribute().is_some();
+        match axis {
+            Axis::Own => {
+                self.spend(1)?;
+                offer(from)
+            }
+            Axis::Parent => match self.parent(from) {
+                Some(parent) => offer(parent),
+                None => Ok(false),
+            },
+            Axis::Ancestor | Axis::AncestorOrSelf => {
+                let first = match axis {
+                    Axis::Ancestor => self.parent(from),
+                    _ => Some(from),
+                };
+                self.up(first, &mut offer)
+            }
+            Axis::DescendantOrSelf if offer(from)? => Ok(true),
+            Axis::Following => {
+                self.range(self.following_start(from), self.end(self.root), &mut offer)
+            }
+            Axis::Preceding => self.backwards(from.node, &mut offer),
+            Axis::Namespace => Ok(false),
+            _ if is_attribute => Ok(false),
+            Axis::Descendant | Axis::DescendantOrSelf => {
+                self.range(from.node + 1, self.end(from.node), &mut offer)
+            }
+            Axis::Child => self.siblings(from.node + 1, self.end(from.node), &mut offer),
+            Axis::FollowingSibling => match self.parent(from) {
+                Some(parent) => {
+                    self.siblings(self.end(from.node), self.end(parent.node), &mut offer)
+                }
+                None => Ok(false),
+            },
+            Axis::PrecedingSibling => self.siblings_backwards(from.node, &mut offer),
+            Axis::Attribute => self.attributes(from.node, &mut offer),
+        }
+    }
+
+    /// The first node that follows: of an attribute also what is inside its element.
+    pub(super) fn following_start(&self, from: Key) -> u32 {
+        match from.attribute() {
+            Some(_) => from.node + 1,
+            None => self.end(from.node),
+        }
+    }
+
+    fn up(
+        &self,
+        first: Option<Key>,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let mut next = first;
+        while let Some(key) = next {
+            self.spend(1)?;
+            if offer(key)? {
+                return Ok(true);
+            }
+            next = self.parent(key);
+        }
+        Ok(false)
+    }
+
+    /// All nodes in `start..end`.
+    pub(super) fn range(
+        &self,
+        start: u32,
+        end: u32,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let mut from = start;
+        while let Some(node) = self.next_in(from, end)? {
+            if offer(Key::node(node))? {
+                return Ok(true);
+            }
+            from = node + 1;
+        }
+        Ok(false)
+    }
+
+    /// The nodes in `start..end` that do not stand in others there.
+    fn siblings(
+        &self,
+        start: u32,
+        end: u32,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let mut from = start;
+        while let Some(node) = self.next_in(from, end)? {
+            if offer(Key::node(node))? {
+                return Ok(true);
+            }
+            from = self.end(node);
+        }
+        Ok(false)
+    }
+
+    fn siblings_backwards(
+        &self,
+        node: u32,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let mut from = node;
+        while from != self.root
+            && let Some(previous) = self.document.previous_sibling(from)
+        {
+            self.spend(1)?;
+            if self.kind(previous) != kind::TEMPLATE_CONTENTS && offer(Key::node(previous))? {
+                return Ok(true);
+            }
+            from = previous;
+        }
+        Ok(false)
+    }
+
+    /// What stands before a node and does not contain it, the nearest first.
+    fn backwards(
+        &self,
+        node: u32,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        let templates = self.templates();
+        let mut before = node;
+        while before > self.root + 1 {
+            before -= 1;
+            self.spend(1)?;
+            let at = templates.partition_point(|&(start, _)| start <= before);
+            if let Some(&(start, _)) = at
+                .checked_sub(1)
+                .map(|at| &templates[at])
+                .filter(|(_, end)| before < *end)
+            {
+                before = start;
+                continue;
+            }
+            let is_shown = self.arrays.is_kept(before) && self.end(before) <= node;
+            if is_shown && offer(Key::node(before))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn templates(&self) -> &[(u32, u32)] {
+        self.templates.get_or_init(|| {
+            let mut templates: Vec<(u32, u32)> = Vec::new();
+            for node in self.root + 1..self.end(self.root) {
+                let is_inside = templates.last().is_some_and(|&(_, end)| node < end);
+                if self.kind(node) == kind::TEMPLATE_CONTENTS
+                    && !is_inside
+                    && self.arrays.is_kept(node)
+                {
+                    templates.push((node, self.end(node)));
+                }
+            }
+            templates.into_boxed_slice()
+        })
+    }
+
+    fn attributes(
+        &self,
+        node: u32,
+        offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<bool, XPathError> {
+        for attribute in self.attribute_range(node) {
+            self.spend(1)?;
+            let key = Key::attribute_of(node, attribute);
+            if offer(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds what an axis has from any of these nodes to `found`, each once, in document order; `contexts` are in document order.
+    pub(super) fn gather(
+        &self,
+        axis: Axis,
+        test: &Test,
+        contexts: &[Key],
+    ) -> Result<Keys<'a>, XPathError> {
+        let mut found = self.pool.keys();
+        let mut add = |key: Key| {
+            found.push(key);
+            Ok(false)
+        };
+        match (axis, contexts) {
+            (_, []) => {}
+            (_, &[only]) => {
+                self.along(axis, test, only, &mut add)?;
+            }
+            (Axis::Following, _) => {
+                // What follows any of them follows the one that ends first.
+                let start = contexts
+                    .iter()
+                    .map(|&context| self.following_start(context))
+                    .min();
+                self.range(start.unwrap_or_default(), self.end(self.root), &mut |key| {
+                    Ok(self.passes(axis, test, key)? && add(key)?)
+                })?;
+            }
+            (Axis::Preceding, [.., last]) => {
+                self.along(axis, test, *last, &mut add)?;
+            }
+            (Axis::Descendant | Axis::DescendantOrSelf, _) => {
+                let mut covered = 0;
+                for &context in contexts {
+                    let is_covered = context.node < covered && context.attribute().is_none();
+                    if !is_covered {
+                        self.along(axis, test, context, &mut add)?;
+                    }
+                    if context.attribute().is_none() {
+                        covered = covered.max(self.end(context.node));
+                    }
+                }
+            }
+            (
+                Axis::Ancestor
+                | Axis::AncestorOrSelf
+                | Axis::FollowingSibling
+                | Axis::PrecedingSibling,
+                _,
+            ) => {
+                self.gather_marked(axis, test, contexts, &mut add)?;
+            }
+            _ => {
+                for &context in contexts {
+                    self.along(axis, test, context, &mut add)?;
+                }
+            }
+        }
+        self.spend(found.len())?;
+        in_order(&mut found);
+        Ok(found)
+    }
+
+    /// On these axes, what lies beyond a node that has been seen has been seen too.
+    fn gather_marked(
+        &self,
+        axis: Axis,
+        test: &Test,
+        contexts: &[Key],
+        add: &mut impl FnMut(Key) -> Result<bool, XPathError>,
+    ) -> Result<(), XPathError> {
+        let mut marks = self.marks.borrow_mut();
+        let Marks { seen, round } = &mut *marks;
+        seen.resize(self.arrays.kinds.len(), 0);
+        *round += 1;
+        for &context in contexts {
+            self.along(axis, &Test::Any, context, &mut |key| {
+                let mark = &mut seen[key.node as usize];
+                if *mark == *round && key.attribute().is_none() {
+                    return Ok(true);
+                }
+                if key.attribute().is_none() {
+                    *mark = *round;
+                }
+                if self.passes(axis, test, key)? {
+                    add(key)?;
+                }
+                Ok(false)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Sorts, each once.
+pub(super) fn in_order(keys: &mut Vec<Key>) {
+    if !keys.is_sorted_by(|one, other| one < other) {
+        keys.sort_unstable();
+        keys.dedup();
+    }
+}

@@ -1,0 +1,259 @@
+//! XPath 1.0 on a page, as browsers evaluate it.
+//!
+//! ```
+//! # use trawl_sdk::{testkit, xpath::{Value, XPath}};
+//! let page = testkit::page("<ul><li>1<li>2</ul><a href=x>more</a>");
+//! let document = page.document();
+//! let items = XPath::parse("count(//li)")?;
+//! assert_eq!(items.evaluate(document.root())?, Value::Number(2.0));
+//! assert_eq!(document.xpath("string(//a/@href)")?, Value::String("x".to_owned()));
+//! # Ok::<(), trawl_sdk::xpath::XPathError>(())
+//! ```
+//!
+//! All of XPath 1.0 is there but variables and namespace prefixes, which are refused. The measure is `document.evaluate` of Chromium on
+//! an HTML page: names of HTML elements and of their attributes are compared without case, names without a prefix never mean an element
+//! of SVG or MathML (`*` and `*[name()='svg']` do), `lang()` asks `xml:lang` only, `namespace::` is always empty, `id()` knows the first
+//! element of an id, and the doctype is a node. Where Chromium and this module differ:
+//!
+//! - `string(12345678.5)` keeps all digits and never has an exponent, as the standard says; Chromium gives six digits (`1.23457e+7`).
+//! - Characters are counted, not UTF-16 units: `string-length('😀')` is 1.
+//! - Only XML's four white space characters count in `number()`; Chromium also allows others around a number.
+//! - In a predicate on an attribute, `/` is the document (`//@id[//h1]`); to Chromium it is the attribute, and nothing is below it.
+//! - The text of the doctype is the empty string; in Chromium it equals no text that an expression writes.
+//! - Attributes of one element come in the order of the source; Chromium sometimes gives them in another order.
+//! - Where a set of nodes is needed, anything else is refused when the expression is parsed; Chromium refuses it only when it gets to
+//!   evaluating that part. To Chromium, an unknown variable is an empty string.
+//! - Expressions have greatest lengths and depths, evaluation has a greatest number of steps.
+//! - Chromium's parser makes `<?name …?>` (but for `<?xml …?>`) a processing instruction; here it is a comment.
+
+mod ast;
+mod axes;
+mod evaluate;
+mod functions;
+mod lexer;
+mod parser;
+mod pool;
+#[cfg(all(test, feature = "testkit"))]
+mod tests;
+mod tree;
+mod values;
+
+use std::fmt;
+
+use crate::view::{Document, Element, Kind, Node, Steps};
+use ast::{Expr, Type};
+use evaluate::{Evaluator, Focus};
+use pool::Pool;
+use tree::{Key, Tree};
+
+/// A parsed expression. Parse it once when it is used often.
+#[derive(Clone, Debug)]
+pub struct XPath {
+    expr: Expr,
+    names: Vec<Box<str>>,
+    n_roots: usize,
+}
+
+/// What an expression gives.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Nodes and attributes, each once, in document order.
+    Nodes(Vec<Item<'a>>),
+    /// A text.
+    String(String),
+    /// A number; perhaps none (`NaN`), or infinite.
+    Number(f64),
+    /// True or false.
+    Boolean(bool),
+}
+
+/// One of the nodes that an expression gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A node of the page.
+    Node(Node<'a>),
+    /// An attribute.
+    Attribute(Attribute<'a>),
+}
+
+/// An attribute of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute<'a> {
+    /// The element that has it.
+    pub element: Element<'a>,
+    /// Its name, with its prefix in SVG (`xlink:href`).
+    pub name: &'a str,
+    /// Its value.
+    pub value: &'a str,
+}
+
+/// Why an expression does not parse, or why its evaluation was given up: lower case, without the expression itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XPathError {
+    reason: String,
+    position: Option<usize>,
+}
+
+impl XPath {
+    /// Parses an expression.
+    ///
+    /// # Errors
+    /// The text is no XPath 1.0 expression, has variables or namespace prefixes, or is too long or nested too deeply; the error
+    /// says what and where.
+    pub fn parse(text: &str) -> Result<Self, XPathError> {
+        let parser::Parsed {
+            expr,
+            names,
+            n_roots,
+        } = parser::parse(text)?;
+        Ok(Self {
+            expr,
+            names,
+            n_roots,
+        })
+    }
+
+    /// Evaluates the expression with `node` as the context node; `/` is the document (in the contents of a `<template>`, those).
+    ///
+    /// # Errors
+    /// The evaluation takes more than [`Steps::MAX`] steps.
+    pub fn evaluate<'a>(&self, node: Node<'a>) -> Result<Value<'a>, XPathError> {
+        self.evaluate_within(node, &Steps::default())
+    }
+
+    /// [`evaluate`](Self::evaluate) with a budget of steps that other evaluations may share.
+    ///
+    /// # Errors
+    /// The steps are used up.
+    pub fn evaluate_within<'a>(
+        &self,
+        node: Node<'a>,
+        steps: &Steps,
+    ) -> Result<Value<'a>, XPathError> {
+        let pool = Pool::default();
+        let tree = Tree::around(node, &self.names, steps, &pool);
+        let evaluator = Evaluator::new(tree, self.n_roots);
+        let (expr, focus) = (&self.expr, Focus::only(Key::node(node.index)));
+        Ok(match expr.type_of() {
+            Type::Nodes => {
+                let keys = evaluator.nodes(expr, focus)?;
+                Value::Nodes(keys.iter().map(|&key| item(node.document(), key)).collect())
+            }
+            Type::String => Value::String(evaluator.string(expr, focus)?.to_owned()),
+            Type::Number => Value::Number(evaluator.number(expr, focus)?),
+            Type::Boolean => Value::Boolean(evaluator.boolean(expr, focus)?),
+        })
+    }
+}
+
+fn item<'a>(document: &'a Document<'a>, key: Key) -> Item<'a> {
+    let node = Node::new(document, key.node);
+    let arrays = document.arrays();
+    match (
+        key.attribute().map(|attribute| attribute as usize),
+        node.as_element(),
+    ) {
+        (Some(attribute), Some(element)) => Item::Attribute(Attribute {
+            element,
+            name: arrays.name(arrays.attribute_names[attribute]),
+            value: arrays.text_of(
+                arrays.attribute_starts[attribute],
+                arrays.attribute_lengths[attribute],
+            ),
+        }),
+        _ => Item::Node(node),
+    }
+}
+
+impl std::str::FromStr for XPath {
+    type Err = XPathError;
+
+    fn from_str(text: &str) -> Result<Self, XPathError> {
+        Self::parse(text)
+    }
+}
+
+impl Document<'_> {
+    /// Evaluates an XPath expression on the whole document.
+    ///
+    /// # Errors
+    /// The expression does not parse, or takes too many steps. To use one expression often, parse it once with [`XPath::parse`].
+    pub fn xpath(&self, text: &str) -> Result<Value<'_>, XPathError> {
+        XPath::parse(text)?.evaluate(self.root())
+    }
+}
+
+impl Value<'_> {
+    /// The value as XPath's `string()` gives it: of nodes, the text of the first.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Nodes(items) => items.first().map(|item| item.to_text()).unwrap_or_default(),
+            Self::String(text) => text.clone(),
+            Self::Number(number) => {
+                let mut text = String::new();
+                values::write_number(&mut text, *number);
+                text
+            }
+            Self::Boolean(boolean) => boolean.to_string(),
+        }
+    }
+}
+
+impl Item<'_> {
+    /// XPath's string-value: the value of an attribute, the text of a text node or a comment, all text inside an element.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Attribute(attribute) => attribute.value.to_owned(),
+            Self::Node(node) => match node.kind() {
+                Kind::Comment(text) => text.to_owned(),
+                Kind::ProcessingInstruction(text) => {
+                    text.split_once(' ').unwrap_or_default().1.to_owned()
+                }
+                _ => node.text(),
+            },
+        }
+    }
+}
+
+impl XPathError {
+    fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            position: None,
+        }
+    }
+
+    fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
+        let position = Some(text[..offset].chars().count() + 1);
+        Self {
+            reason: reason.into(),
+            position,
+        }
+    }
+
+    fn too_many_steps() -> Self {
+        Self::new("evaluation took too many steps on this page")
+    }
+
+    /// The character of the expression that is to blame, counted from 1; `None` when none is.
+    pub fn position(&self) -> Option<usize> {
+        self.position
+    }
+}
+
+impl fmt::Display for XPathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)?;
+        match self.position {
+            Some(position) => write!(f, " at character {position}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for XPathError {}
+
+/// Whether this is the name of a function of XPath 1.0: `count`.
+pub fn is_function(name: &str) -> bool {
+    ast::FUNCTIONS.iter().any(|row| row.0 == name)
+}

@@ -1,0 +1,308 @@
+//! The document view as XPath's data model: nodes and attributes in one order, with no contents of templates.
+
+use std::cell::{OnceCell, RefCell};
+
+use super::XPathError;
+use super::ast::{Axis, Test};
+use super::axes::Marks;
+use super::pool::{Pool, Text};
+use crate::view::arrays::{Arrays, kind};
+use crate::view::{Document, Node, Steps};
+
+/// A node, or an attribute of an element; in document order, attributes after their element and before its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Key {
+    pub(super) node: u32,
+    /// 0 for the node itself, otherwise one more than the attribute's index in the document.
+    attribute: u32,
+}
+
+impl Key {
+    pub(super) fn node(node: u32) -> Self {
+        Self { node, attribute: 0 }
+    }
+
+    /// An attribute of an element, by its index in the document.
+    pub(super) fn attribute_of(node: u32, index: u32) -> Self {
+        Self {
+            node,
+            attribute: index + 1,
+        }
+    }
+
+    /// The attribute's index in the document; `None` for a node.
+    pub(super) fn attribute(self) -> Option<u32> {
+        self.attribute.checked_sub(1)
+    }
+}
+
+/// Bytes of text that cost one step.
+pub(super) const BYTES_A_STEP: usize = 32;
+
+/// Attributes that have a namespace; the HTML parser gives it to them in foreign elements only.
+const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
+    ("xlink:actuate", XLINK),
+    ("xlink:arcrole", XLINK),
+    ("xlink:href", XLINK),
+    ("xlink:role", XLINK),
+    ("xlink:show", XLINK),
+    ("xlink:title", XLINK),
+    ("xlink:type", XLINK),
+    ("xml:lang", "http://www.w3.org/XML/1998/namespace"),
+    ("xml:space", "http://www.w3.org/XML/1998/namespace"),
+    ("xmlns", XMLNS),
+    ("xmlns:xlink", XMLNS),
+];
+
+const XLINK: &str = "http://www.w3.org/1999/xlink";
+const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
+
+/// Entries of the name table that a name test may mean: names of HTML, without regard to case.
+#[derive(Default)]
+struct Named {
+    entries: OnceCell<Box<[bool]>>,
+}
+
+/// One tree of a document: the page, or the contents of a template.
+pub(super) struct Tree<'a> {
+    pub(super) document: &'a Document<'a>,
+    pub(super) arrays: Arrays<'a>,
+    /// The node that `/` is.
+    pub(super) root: u32,
+    pub(super) pool: &'a Pool,
+    steps: &'a Steps,
+    names: &'a [Box<str>],
+    named: Box<[Named]>,
+    /// Contents of templates in this tree, as ranges of nodes in order.
+    pub(super) templates: OnceCell<Box<[(u32, u32)]>>,
+    pub(super) marks: RefCell<Marks>,
+}
+
+impl<'a> Tree<'a> {
+    /// The tree that `node` stands in.
+    pub(super) fn around(
+        node: Node<'a>,
+        names: &'a [Box<str>],
+        steps: &'a Steps,
+        pool: &'a Pool,
+    ) -> Self {
+        let document = node.document();
+        let arrays = document.arrays();
+        let mut root = node.index;
+        while root != 0 && arrays.kinds[root as usize] != kind::TEMPLATE_CONTENTS {
+            root = arrays.parent(root);
+        }
+        Self {
+            document,
+            arrays,
+            root,
+            pool,
+            steps,
+            names,
+            named: names.iter().map(|_| Named::default()).collect(),
+            templates: OnceCell::new(),
+            marks: RefCell::default(),
+        }
+    }
+
+    /// Takes `n` from the steps that are left.
+    ///
+    /// # Errors
+    /// None are left.
+    pub(super) fn spend(&self, n: usize) -> Result<(), XPathError> {
+        match self.steps.spend(n as u64) {
+            true => Ok(()),
+            false => Err(XPathError::too_many_steps()),
+        }
+    }
+
+    pub(super) fn kind(&self, node: u32) -> u8 {
+        self.arrays.kinds[node as usize]
+    }
+
+    pub(super) fn end(&self, node: u32) -> u32 {
+        self.arrays.ends[node as usize]
+    }
+
+    pub(super) fn parent(&self, key: Key) -> Option<Key> {
+        if key.attribute().is_some() {
+            return Some(Key::node(key.node));
+        }
+        (key.node != self.root).then(|| Key::node(self.arrays.parent(key.node)))
+    }
+
+    pub(super) fn attribute_range(&self, node: u32) -> std::ops::Range<u32> {
+        if self.kind(node) != kind::ELEMENT {
+            return 0..0;
+        }
+        let start = self.arrays.starts[node as usize];
+        start..start + self.arrays.counts[node as usize]
+    }
+
+    pub(super) fn passes(&self, axis: Axis, test: &Test, key: Key) -> Result<bool, XPathError> {
+        if let Some(attribute) = key.attribute() {
+            return match test {
+                Test::Any => Ok(true),
+                _ if axis != Axis::Attribute => Ok(false),
+                Test::AnyName => Ok(self.attribute_namespace(key.node, attribute) != XMLNS),
+                Test::Name(name) => self.is_attribute_named(key.node, attribute, *name),
+                _ => Ok(false),
+            };
+        }
+        let kind = self.kind(key.node);
+        Ok(match test {
+            Test::Any => true,
+            Test::Text => kind == kind::TEXT,
+            Test::Comment => kind == kind::COMMENT,
+            Test::AnyName => kind == kind::ELEMENT,
+            Test::Name(name) => {
+                kind == kind::ELEMENT
+                    && self.entries(*name)?[self.arrays.names[key.node as usize] as usize]
+            }
+            Test::ProcessingInstruction(target) => {
+                kind == kind::PROCESSING_INSTRUCTION
+                    && target
+                        .as_deref()
+                        .is_none_or(|target| target == self.instruction(key.node).0)
+            }
+        })
+    }
+
+    /// For each entry of the name table whether the name with this number may mean it.
+    #[inline]
+    fn entries(&self, name: usize) -> Result<&[bool], XPathError> {
+        let Named { entries } = &self.named[name];
+        if let Some(entries) = entries.get() {
+            return Ok(entries);
+        }
+        let n_entries = self.arrays.name_ends.len();
+        self.spend(n_entries)?;
+        Ok(entries.get_or_init(|| {
+            let is_meant = |entry: u32| {
+                self.arrays.name_spaces[entry as usize] == 0
+                    && self
+                        .arrays
+                        .name(entry)
+                        .eq_ignore_ascii_case(&self.names[name])
+            };
+            (0..n_entries as u32).map(is_meant).collect()
+        }))
+    }
+
+    fn is_attribute_named(
+        &self,
+        node: u32,
+        attribute: u32,
+        name: usize,
+    ) -> Result<bool, XPathError> {
+        let entry = self.arrays.attribute_names[attribute as usize];
+        if !self.entries(name)?[entry as usize] {
+            return Ok(false);
+        }
+        // Only HTML is without case; `xmlns` of other elements declares a namespace and is no attribute to XPath.
+        let own = self.arrays.name(entry);
+        Ok(self.is_html(node) || (*own == *self.names[name] && own != "xmlns"))
+    }
+
+    fn is_html(&self, node: u32) -> bool {
+        self.arrays.name_spaces[self.arrays.names[node as usize] as usize] == 0
+    }
+
+    pub(super) fn attribute_name(&self, attribute: u32) -> &'a str {
+        self.arrays
+            .name(self.arrays.attribute_names[attribute as usize])
+    }
+
+    pub(super) fn attribute_value(&self, attribute: u32) -> &'a str {
+        let attribute = attribute as usize;
+        let (start, length) = (
+            self.arrays.attribute_starts[attribute],
+            self.arrays.attribute_lengths[attribute],
+        );
+        self.arrays.text_of(start, length)
+    }
+
+    /// The namespace of an attribute; empty for most.
+    pub(super) fn attribute_namespace(&self, node: u32, attribute: u32) -> &'static str {
+        if self.is_html(node) {
+            return "";
+        }
+        let own = self.attribute_name(attribute);
+        FOREIGN_ATTRIBUTES
+            .iter()
+            .find(|(name, _)| *name == own)
+            .map_or("", |(_, namespace)| namespace)
+    }
+
+    /// The value of `xml:lang`, which only foreign elements have in HTML.
+    pub(super) fn xml_lang(&self, node: u32) -> Option<&'a str> {
+        let mut attributes = self.attribute_range(node);
+        let attribute =
+            attributes.find(|&at| !self.is_html(node) && self.attribute_name(at) == "xml:lang")?;
+        Some(self.attribute_value(attribute))
+    }
+
+    /// The namespace of an element.
+    pub(super) fn namespace(&self, node: u32) -> &'static str {
+        match self.arrays.name_spaces[self.arrays.names[node as usize] as usize] {
+            0 => "http://www.w3.org/1999/xhtml",
+            1 => "http://www.w3.org/2000/svg",
+            2 => "http://www.w3.org/1998/Math/MathML",
+            _ => "",
+        }
+    }
+
+    /// The value of `id`.
+    pub(super) fn id(&self, node: u32) -> Option<&'a str> {
+        let mut attributes = self.attribute_range(node);
+        let attribute = attributes.find(|&at| self.attribute_name(at) == "id")?;
+        Some(self.attribute_value(attribute))
+    }
+
+    /// Target and data of a processing instruction.
+    pub(super) fn instruction(&self, node: u32) -> (&'a str, &'a str) {
+        let text = self.own_text(node);
+        text.split_once(' ').unwrap_or((text, ""))
+    }
+
+    fn own_text(&self, node: u32) -> &'a str {
+        let node = node as usize;
+        self.arrays
+            .text_of(self.arrays.starts[node], self.arrays.counts[node])
+    }
+
+    /// XPath's string-value.
+    pub(super) fn string_value(&self, key: Key) -> Result<Text<'a>, XPathError> {
+        let text = match (key.attribute(), self.kind(key.node)) {
+            (Some(attribute), _) => self.attribute_value(attribute).into(),
+            (None, kind::TEXT | kind::COMMENT) => self.own_text(key.node).into(),
+            (None, kind::PROCESSING_INSTRUCTION) => self.instruction(key.node).1.into(),
+            (None, kind::DOCTYPE) => "".into(),
+            (None, _) => self.text_inside(key.node)?,
+        };
+        self.spend(text.len() / BYTES_A_STEP)?;
+        Ok(text)
+    }
+
+    fn text_inside(&self, node: u32) -> Result<Text<'a>, XPathError> {
+        let (mut first, mut joined) = ("", None);
+        self.range(node + 1, self.end(node), &mut |key| {
+            if self.kind(key.node) != kind::TEXT {
+                return Ok(false);
+            }
+            let own = self.own_text(key.node);
+            if first.is_empty() {
+                first = own;
+                return Ok(false);
+            }
+            let joined = joined.get_or_insert_with(|| {
+                let mut joined = self.pool.text();
+                joined.push_str(first);
+                joined
+            });
+            joined.push_str(own);
+            Ok(false)
+        })?;
+        Ok(joined.map_or(Text::Borrowed(first), Text::Made))
+    }
+}

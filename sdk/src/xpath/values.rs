@@ -1,0 +1,114 @@
+//! Conversions and rules of numbers.
+
+use std::fmt::Write as _;
+
+use super::ast::Operator;
+use super::lexer::is_space;
+
+/// XPath 1.0, 4.4 `number`: digits with at most one point and a minus in front, white space around; anything else is no number.
+pub(super) fn to_number(text: &str) -> f64 {
+    let text = text.trim_matches(is_space);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match is_number {
+        true => text.parse().unwrap_or(f64::NAN),
+        false => f64::NAN,
+    }
+}
+
+/// XPath 1.0, 4.2 `string`: as many digits as tell the number from its neighbours, never an exponent.
+pub(super) fn write_number(out: &mut String, number: f64) {
+    // Zero has no sign.
+    let number = if number == 0.0 { 0.0 } else { number };
+    let written = match number.is_infinite() {
+        true if number > 0.0 => out.write_str("Infinity"),
+        true => out.write_str("-Infinity"),
+        false => write!(out, "{number}"),
+    };
+    written.expect("a string takes all that is written");
+}
+
+pub(super) fn number_to_boolean(number: f64) -> bool {
+    number != 0.0 && !number.is_nan()
+}
+
+/// The nearest whole number; of two, the greater one.
+pub(super) fn round(number: f64) -> f64 {
+    match number {
+        // The sign of a zero stays.
+        _ if (-0.5..0.0).contains(&number) => -0.0,
+        // Whole numbers this large have no halves, and adding one would lose digits.
+        _ if number.abs() >= 4_503_599_627_370_496.0 || number == 0.0 => number,
+        _ => (number + 0.5).floor(),
+    }
+}
+
+/// The element with this number, counted from 1.
+pub(super) fn nth<T: Copy>(elements: &[T], number: f64) -> Option<T> {
+    let is_position = number >= 1.0 && number.fract() == 0.0;
+    is_position
+        .then(|| elements.get(number as usize - 1).copied())
+        .flatten()
+}
+
+pub(super) fn compare(operator: Operator, left: f64, right: f64) -> bool {
+    match operator {
+        Operator::Equal => left == right,
+        Operator::NotEqual => left != right,
+        Operator::Less => left < right,
+        Operator::LessOrEqual => left <= right,
+        Operator::Greater => left > right,
+        _ => left >= right,
+    }
+}
+
+/// The operator that says the same with the sides exchanged.
+pub(super) fn turned(operator: Operator) -> Operator {
+    match operator {
+        Operator::Less => Operator::Greater,
+        Operator::LessOrEqual => Operator::GreaterOrEqual,
+        Operator::Greater => Operator::Less,
+        Operator::GreaterOrEqual => Operator::LessOrEqual,
+        other => other,
+    }
+}
+
+/// Whether any number of one range (least, greatest) compares so with any of the other.
+pub(super) fn any_compare(
+    operator: Operator,
+    left: Option<(f64, f64)>,
+    right: Option<(f64, f64)>,
+) -> bool {
+    let (Some(left), Some(right)) = (left, right) else {
+        return false;
+    };
+    match operator {
+        Operator::Less | Operator::LessOrEqual => compare(operator, left.0, right.1),
+        _ => compare(operator, left.1, right.0),
+    }
+}
+
+/// Byte range of `substring`: characters whose position is at least the rounded start, and less than start and length together.
+/// As in browsers, an infinite start gives nothing.
+pub(super) fn substring(text: &str, start: f64, length: Option<f64>) -> (usize, usize) {
+    let first = round(start);
+    let past = length.map_or(f64::INFINITY, |length| first + round(length));
+    let is_wanted =
+        |position: usize| first.is_finite() && position as f64 >= first && (position as f64) < past;
+    let mut range = (0, 0);
+    let mut has_begun = false;
+    for (at, (offset, character)) in text.char_indices().enumerate() {
+        if is_wanted(at + 1) {
+            range = (
+                if has_begun { range.0 } else { offset },
+                offset + character.len_utf8(),
+            );
+            has_begun = true;
+        } else if has_begun {
+            break;
+        }
+    }
+    range
+}
