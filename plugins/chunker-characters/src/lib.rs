@@ -1,90 +1,126 @@
-//! The chunker `characters`: pieces of a number of characters. A character is what a reader takes for one (a grapheme cluster of UAX #29): accents and joined emoji are never torn.
+//! The chunker `characters`: pieces of at most a number of characters. A character is what a reader takes for one (a grapheme cluster
+//! of UAX #29): accents and joined emoji are never torn.
+//!
+//! Spec gap: the specification says how long a piece is, not where it may end. A piece is never longer than asked for, and ends at the
+//! best place in its last quarter: the end of a paragraph, a line, a sentence, a word, in this order; where there is none of these, it
+//! is full. In markdown a code block or table row that fits into a piece is never cut ([`trawl_sdk::chunk::pieces_within`]).
 
-use std::num::NonZeroU32;
+mod ends;
+mod graphemes;
 
-use trawl_sdk::{Chunker, Failure, Info, Span};
-use unicode_segmentation::UnicodeSegmentation;
+use graphemes::Graphemes;
+use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
-/// Splits a text after every so many characters. The pieces together are the text.
+/// Splits a text after at most so many characters. The pieces together are the text.
 pub struct Characters;
 
-/// Options of [`Characters`].
-#[derive(Debug, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Number of characters in a piece.
-    value: NonZeroU32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { value: DEFAULT }
-    }
-}
-
-const DEFAULT: NonZeroU32 = NonZeroU32::new(1000).expect("not zero");
+trawl_sdk::chunk_size!(1000, "Most characters in a piece");
 
 trawl_sdk::export!(chunker: Characters);
 
 impl Chunker for Characters {
-    type Options = Options;
+    type Options = Size;
 
     fn info() -> Info {
         Info::new(
             "characters",
             env!("CARGO_PKG_VERSION"),
-            "Pieces of a number of characters",
+            "Pieces of at most a number of characters",
         )
-        .options_schema(
-            r#"{
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer", "minimum": 1, "maximum": 4294967295, "default": 1000, "description": "Number of characters in a piece"}
-                },
-                "additionalProperties": false
-            }"#,
-        )
+        .options_schema(SIZE_SCHEMA)
     }
 
-    fn chunk(text: &str, options: Options) -> Result<Vec<Span>, Failure> {
-        let starts = text.grapheme_indices(true).map(|(start, _)| start);
-        Ok(Span::group(text, starts, options.value))
+    fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
+        let starts = Graphemes::of(text);
+        Ok(chunk::pieces_within(text, starts, size.value, ends::best))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Characters;
-    use serde_json::json;
     use trawl_sdk::testkit;
 
     #[track_caller]
     fn check(text: &str, value: u32, expected: &[&str]) {
-        let pieces = testkit::chunk::<Characters>(text, json!({"value": value}));
-        assert_eq!(pieces.as_deref(), Ok(expected), "{text:?}");
-        assert_eq!(expected.concat(), text, "the pieces are the text");
+        let pieces = testkit::pieces::<Characters>(text, value);
+        assert_eq!(pieces, expected, "{text:?}");
     }
 
     #[test]
-    fn a_piece_ends_after_its_last_character() {
+    fn a_piece_without_a_better_end_is_full() {
         check("abcde", 2, &["ab", "cd", "e"]);
         check("日本語", 2, &["日本", "語"]);
+        check("aaaaaaaaaaaa", 8, &["aaaaaaaa", "aaaa"]);
     }
 
     #[test]
     fn what_a_reader_takes_for_one_is_not_torn() {
         check("e\u{301}👩‍👧x", 1, &["e\u{301}", "👩‍👧", "x"]);
         check("a\r\nb", 1, &["a", "\r\n", "b"]);
+        check("🇩🇪🇫🇷", 1, &["🇩🇪", "🇫🇷"]);
+        check("กำ", 1, &["กำ"]);
+        check("क्षि", 1, &["क्षि"]);
+        check("각각", 1, &["각", "각"]);
+        check(" \u{301}a", 1, &[" \u{301}", "a"]);
     }
 
     #[test]
-    fn nothing_gives_no_piece() {
-        check("", 1, &[]);
+    fn a_piece_ends_at_a_word_in_its_last_quarter() {
+        check("one two abc three", 14, &["one two abc ", "three"]);
+        check("one twothree", 8, &["one twot", "hree"]);
+        check("one two\u{2003}three", 10, &["one two\u{2003}", "three"]);
     }
 
     #[test]
-    fn a_size_of_zero_is_refused_by_name() {
-        let failure = testkit::chunk::<Characters>("a", json!({"value": 0}));
-        assert!(failure.expect_err("zero").to_string().contains("`value`"));
+    fn a_sentence_is_better_than_a_word() {
+        check("one two abc. d efg", 16, &["one two abc. ", "d efg"]);
+        check(
+            "一二三四五六「七。」八九",
+            11,
+            &["一二三四五六「七。」", "八九"],
+        );
+        check("version 1.5.2 x y", 16, &["version 1.5.2 x ", "y"]);
+    }
+
+    #[test]
+    fn a_line_is_better_than_a_sentence_and_a_paragraph_better_than_a_line() {
+        check("0123456\na. b c", 10, &["0123456\n", "a. b c"]);
+        check("0123456\n\na\nb c d", 11, &["0123456\n\n", "a\nb c d"]);
+    }
+
+    #[test]
+    fn a_code_block_that_fits_into_a_piece_is_not_cut() {
+        let code = "```\nlet a;\nlet b;\n```\n";
+        let text = format!("one two\n{code}three");
+        check(&text, 22, &["one two\n", code, "three"]);
+    }
+
+    #[test]
+    fn a_code_block_that_fits_nowhere_is_cut_at_a_line_end() {
+        check(
+            "```\nlet a;\nlet b;\nlet c;\n```\n",
+            16,
+            &["```\nlet a;\n", "let b;\nlet c;\n", "```\n"],
+        );
+    }
+
+    #[test]
+    fn a_table_row_is_not_cut() {
+        check(
+            "| a b c d |\n| e f g h |\n",
+            16,
+            &["| a b c d |\n", "| e f g h |\n"],
+        );
+    }
+
+    #[test]
+    fn the_size_is_an_option() {
+        testkit::check_size::<Characters>();
+    }
+
+    #[test]
+    fn the_pieces_of_any_text_are_the_text() {
+        testkit::check_any_text::<Characters>();
     }
 }

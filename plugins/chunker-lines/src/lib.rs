@@ -1,32 +1,17 @@
-//! The chunker `lines`: pieces of a number of lines. A line ends with its line feed.
+//! The chunker `lines`: pieces of a number of lines. A line ends with its line feed. In markdown a code block of up to one and a half
+//! pieces stays whole, and a heading begins a piece rather than ending one ([`trawl_sdk::chunk`]).
 
-use std::num::NonZeroU32;
-
-use trawl_sdk::{Chunker, Failure, Info, Span};
+use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
 /// Splits a text after every so many lines. The pieces together are the text.
 pub struct Lines;
 
-/// Options of [`Lines`].
-#[derive(Debug, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Number of lines in a piece.
-    value: NonZeroU32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { value: DEFAULT }
-    }
-}
-
-const DEFAULT: NonZeroU32 = NonZeroU32::new(40).expect("not zero");
+trawl_sdk::chunk_size!(40, "Number of lines in a piece");
 
 trawl_sdk::export!(chunker: Lines);
 
 impl Chunker for Lines {
-    type Options = Options;
+    type Options = Size;
 
     fn info() -> Info {
         Info::new(
@@ -34,39 +19,28 @@ impl Chunker for Lines {
             env!("CARGO_PKG_VERSION"),
             "Pieces of a number of lines",
         )
-        .options_schema(
-            r#"{
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer", "minimum": 1, "maximum": 4294967295, "default": 40, "description": "Number of lines in a piece"}
-                },
-                "additionalProperties": false
-            }"#,
-        )
+        .options_schema(SIZE_SCHEMA)
     }
 
-    fn chunk(text: &str, options: Options) -> Result<Vec<Span>, Failure> {
-        let lines = text.split_inclusive('\n');
-        let starts = lines.scan(0, |next, line| {
-            let start = *next;
-            *next += line.len();
-            Some(start)
+    fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
+        let mut next = 0;
+        let starts = text.split_inclusive('\n').map(move |line| {
+            let start = next;
+            next += line.len();
+            start
         });
-        Ok(Span::group(text, starts, options.value))
+        Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Lines;
-    use serde_json::json;
     use trawl_sdk::testkit;
 
     #[track_caller]
     fn check(text: &str, value: u32, expected: &[&str]) {
-        let pieces = testkit::chunk::<Lines>(text, json!({"value": value}));
-        assert_eq!(pieces.as_deref(), Ok(expected), "{text:?}");
-        assert_eq!(expected.concat(), text, "the pieces are the text");
+        assert_eq!(testkit::pieces::<Lines>(text, value), expected, "{text:?}");
     }
 
     #[test]
@@ -77,13 +51,32 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_no_piece() {
-        check("", 1, &[]);
+    fn the_size_is_an_option() {
+        testkit::check_size::<Lines>();
     }
 
     #[test]
-    fn a_size_of_zero_is_refused_by_name() {
-        let failure = testkit::chunk::<Lines>("a", json!({"value": 0}));
-        assert!(failure.expect_err("zero").to_string().contains("`value`"));
+    fn the_pieces_of_any_text_are_the_text() {
+        testkit::check_any_text::<Lines>();
+    }
+
+    #[test]
+    fn a_code_block_that_is_a_little_too_long_stays_whole() {
+        check(
+            "a\nb\n```\nc\nd\n```\ne\n",
+            4,
+            &["a\nb\n```\nc\nd\n```\n", "e\n"],
+        );
+        check(
+            "a\nb\nc\n```\nd\ne\n```\n",
+            4,
+            &["a\nb\nc\n", "```\nd\ne\n```\n"],
+        );
+    }
+
+    #[test]
+    fn a_heading_begins_a_piece() {
+        check("a\nb\nc\n# D\n\ne\n", 5, &["a\nb\nc\n", "# D\n\ne\n"]);
+        check("# A\nb\n# C\nd\n", 1, &["# A\n", "b\n", "# C\n", "d\n"]);
     }
 }

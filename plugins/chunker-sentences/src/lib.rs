@@ -1,33 +1,32 @@
-//! The chunker `sentences`: pieces of a number of sentences. Sentences are those of Unicode (UAX #29).
+//! The chunker `sentences`: pieces of a number of sentences.
+//!
+//! A sentence ends as in UAX #29 (after a stop of any script, with the quotes and brackets behind it), with these differences:
+//! - Not behind an abbreviation, an initial, or an ordinal number of a date (`Mr. Smith`, `U.S. Army`, `J. R. R. Tolkien`, `z. B.`,
+//!   `am 3. Mai`), nor in the middle of a word (`3.14`, an address). Where an abbreviation may end a sentence, a word that usually
+//!   begins one decides (`in the U.S. The …`).
+//! - `!` and `?` need white space behind them, and no small letter after that (`"Why?" he asked.`).
+//! - Each line is a sentence of its own (headings, items, rows), unless the next one goes on with a small letter as wrapped text does.
+//! - Thai and Lao have no stops: a space ends a sentence there that has become long.
+//! - Marks alone are no sentence: they stay with the one before.
+//!
+//! In markdown, code blocks and table rows stay whole where they can, and a heading begins a piece ([`trawl_sdk::chunk`]).
 
-use std::num::NonZeroU32;
+mod abbreviations;
+mod sentences;
+mod stops;
 
-use trawl_sdk::{Chunker, Failure, Info, Span};
-use unicode_segmentation::UnicodeSegmentation;
+use sentences::Sentences as Starts;
+use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
 /// Splits a text after every so many sentences. The pieces together are the text.
 pub struct Sentences;
 
-/// Options of [`Sentences`].
-#[derive(Debug, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Number of sentences in a piece.
-    value: NonZeroU32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { value: DEFAULT }
-    }
-}
-
-const DEFAULT: NonZeroU32 = NonZeroU32::new(10).expect("not zero");
+trawl_sdk::chunk_size!(10, "Number of sentences in a piece");
 
 trawl_sdk::export!(chunker: Sentences);
 
 impl Chunker for Sentences {
-    type Options = Options;
+    type Options = Size;
 
     fn info() -> Info {
         Info::new(
@@ -35,60 +34,14 @@ impl Chunker for Sentences {
             env!("CARGO_PKG_VERSION"),
             "Pieces of a number of sentences",
         )
-        .options_schema(
-            r#"{
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer", "minimum": 1, "maximum": 4294967295, "default": 10, "description": "Number of sentences in a piece"}
-                },
-                "additionalProperties": false
-            }"#,
-        )
+        .options_schema(SIZE_SCHEMA)
     }
 
-    fn chunk(text: &str, options: Options) -> Result<Vec<Span>, Failure> {
-        let sentences = text.split_sentence_bound_indices();
-        // Marks alone are no sentence: they stay with the one before.
-        let starts = sentences
-            .filter(|(_, sentence)| sentence.contains(char::is_alphanumeric))
-            .map(|(start, _)| start);
-        Ok(Span::group(text, starts, options.value))
+    fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
+        let starts = Starts::of(text);
+        Ok(chunk::pieces(text, starts, size.value, chunk::as_full))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Sentences;
-    use serde_json::json;
-    use trawl_sdk::testkit;
-
-    #[track_caller]
-    fn check(text: &str, value: u32, expected: &[&str]) {
-        let pieces = testkit::chunk::<Sentences>(text, json!({"value": value}));
-        assert_eq!(pieces.as_deref(), Ok(expected), "{text:?}");
-        assert_eq!(expected.concat(), text, "the pieces are the text");
-    }
-
-    #[test]
-    fn a_piece_ends_before_the_sentence_that_is_too_many() {
-        check("One. Two! Three?", 2, &["One. Two! ", "Three?"]);
-        check("Pi is 3.14 here. Yes.", 1, &["Pi is 3.14 here. ", "Yes."]);
-        check("A.\n\n***\n\nB.", 1, &["A.\n\n***\n\n", "B."]);
-    }
-
-    #[test]
-    fn other_scripts_have_sentences_too() {
-        check("一。二。", 1, &["一。", "二。"]);
-    }
-
-    #[test]
-    fn nothing_gives_no_piece() {
-        check("", 1, &[]);
-    }
-
-    #[test]
-    fn a_size_of_zero_is_refused_by_name() {
-        let failure = testkit::chunk::<Sentences>("a", json!({"value": 0}));
-        assert!(failure.expect_err("zero").to_string().contains("`value`"));
-    }
-}
+mod tests;

@@ -1,33 +1,28 @@
-//! The chunker `words`: pieces of a number of words. Words are those of Unicode (UAX #29), so that text without spaces has them too.
+//! The chunker `words`: pieces of a number of words.
+//!
+//! Words are those of Unicode (UAX #29). Where a script puts no spaces between words, the rule has nothing to go by (it makes a word of
+//! each ideograph and each Thai letter), so Chinese, Japanese, Thai, Lao, Khmer and Burmese are read with a word list: the longest word
+//! that is in it comes next.
+//!
+//! A piece ends before the word that is too many, at the beginning of its line if it is the first there, and not within an address or
+//! `well-known` if a space is near. In markdown, code blocks and table rows stay whole where they can, and a heading begins a piece
+//! ([`trawl_sdk::chunk`]).
 
-use std::num::NonZeroU32;
+mod filter;
+mod spaceless;
+mod words;
 
-use trawl_sdk::{Chunker, Failure, Info, Span};
-use unicode_segmentation::UnicodeSegmentation;
+use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
 /// Splits a text after every so many words. The pieces together are the text.
 pub struct Words;
 
-/// Options of [`Words`].
-#[derive(Debug, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Options {
-    /// Number of words in a piece.
-    value: NonZeroU32,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { value: DEFAULT }
-    }
-}
-
-const DEFAULT: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
+trawl_sdk::chunk_size!(200, "Number of words in a piece");
 
 trawl_sdk::export!(chunker: Words);
 
 impl Chunker for Words {
-    type Options = Options;
+    type Options = Size;
 
     fn info() -> Info {
         Info::new(
@@ -35,57 +30,26 @@ impl Chunker for Words {
             env!("CARGO_PKG_VERSION"),
             "Pieces of a number of words",
         )
-        .options_schema(
-            r#"{
-                "type": "object",
-                "properties": {
-                    "value": {"type": "integer", "minimum": 1, "maximum": 4294967295, "default": 200, "description": "Number of words in a piece"}
-                },
-                "additionalProperties": false
-            }"#,
-        )
+        .options_schema(SIZE_SCHEMA)
     }
 
-    fn chunk(text: &str, options: Options) -> Result<Vec<Span>, Failure> {
-        let starts = text.unicode_word_indices().map(|(start, _)| start);
-        Ok(Span::group(text, starts, options.value))
+    fn chunk(text: &str, size: Size) -> Result<Vec<Span>, Failure> {
+        let starts = words::Words::of(text);
+        Ok(chunk::pieces(text, starts, size.value, at_space))
     }
+}
+
+/// Behind the last space, when a piece would end between two characters of ASCII that are none.
+fn at_space(text: &str, earliest: usize, full: usize) -> Option<usize> {
+    let is_within = |byte: &u8| byte.is_ascii() && !byte.is_ascii_whitespace();
+    let around = text.as_bytes().get(full.checked_sub(1)?..=full)?;
+    if !around.iter().all(is_within) {
+        return None;
+    }
+    let before = text.as_bytes().get(earliest.saturating_sub(1)..full)?;
+    let space = before.iter().rposition(u8::is_ascii_whitespace)?;
+    Some(earliest.saturating_sub(1) + space + 1)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Words;
-    use serde_json::json;
-    use trawl_sdk::testkit;
-
-    #[track_caller]
-    fn check(text: &str, value: u32, expected: &[&str]) {
-        let pieces = testkit::chunk::<Words>(text, json!({"value": value}));
-        assert_eq!(pieces.as_deref(), Ok(expected), "{text:?}");
-        assert_eq!(expected.concat(), text, "the pieces are the text");
-    }
-
-    #[test]
-    fn a_piece_ends_before_the_word_that_is_too_many() {
-        check("  One, two. Three!\n", 2, &["  One, two. ", "Three!\n"]);
-        check("can't stop", 1, &["can't ", "stop"]);
-        check("a b", 5, &["a b"]);
-    }
-
-    #[test]
-    fn characters_are_never_cut() {
-        check("日本 e\u{301}é", 1, &["日", "本 ", "e\u{301}é"]);
-        check("…—", 1, &["…—"]);
-    }
-
-    #[test]
-    fn nothing_gives_no_piece() {
-        check("", 1, &[]);
-    }
-
-    #[test]
-    fn a_size_of_zero_is_refused_by_name() {
-        let failure = testkit::chunk::<Words>("a", json!({"value": 0}));
-        assert!(failure.expect_err("zero").to_string().contains("`value`"));
-    }
-}
+mod tests;

@@ -1,0 +1,262 @@
+//! Where the words of a text begin.
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation, UnicodeWordIndices};
+
+use crate::spaceless;
+
+/// The offsets at which words begin. The first word of a line begins where the line does, the first behind a space right behind it, so
+/// that marks before a word (of an item, a quotation, a bracket) stay with it.
+pub(crate) struct Words<'t> {
+    text: &'t str,
+    at: usize,
+    /// Where the white space before `at` ends, or the line begins, if no word has begun since.
+    fresh: Option<usize>,
+    /// Whether that is the beginning of a line.
+    is_line: bool,
+    /// What stands between two pieces of ASCII white space, or a part of it.
+    part: Part<'t>,
+    /// Where the part ends.
+    part_end: usize,
+}
+
+/// Text without ASCII white space, by how words are found in it.
+enum Part<'t> {
+    /// Nothing but ASCII.
+    Ascii,
+    /// Scripts without spaces.
+    Spaceless,
+    /// Anything else; the offsets are from `from` on.
+    Other {
+        from: usize,
+        words: UnicodeWordIndices<'t>,
+    },
+}
+
+impl<'t> Words<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            fresh: Some(0),
+            is_line: true,
+            part: Part::Ascii,
+            part_end: 0,
+        }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            if self.at >= self.part_end {
+                self.skip_space();
+                if let Some(word) = self.simple_word() {
+                    return Some(word);
+                }
+                if !self.open_part() {
+                    return None;
+                }
+            }
+            let word = match &mut self.part {
+                Part::Ascii => self.ascii_word(),
+                Part::Spaceless => self.spaceless_word(),
+                Part::Other { from, words } => {
+                    let word = words.next().map(|(start, _)| *from + start);
+                    if word.is_none() {
+                        self.at = self.part_end;
+                    }
+                    word
+                }
+            };
+            if let Some(word) = word.and_then(|word| self.begin(word)) {
+                return Some(word);
+            }
+        }
+    }
+}
+
+impl<'t> Words<'t> {
+    /// The word here, if it is one of ASCII with white space behind it, or a mark and then white space. Most are.
+    fn simple_word(&mut self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let class = |at: usize| {
+            bytes
+                .get(at)
+                .map_or(Class::Space, |&byte| CLASS[usize::from(byte)])
+        };
+        let start = self.at;
+        if class(start) < Class::Digit {
+            return None;
+        }
+        let mut end = start + 1;
+        while class(end) >= Class::Line {
+            end += 1;
+        }
+        end += usize::from(class(end) == Class::Other);
+        if class(end) != Class::Space {
+            return None;
+        }
+        (self.at, self.part_end) = (end, end);
+        self.is_line = false;
+        self.fresh.take().or(Some(start))
+    }
+
+    /// Goes to the next part; `false` at the end of the text.
+    fn open_part(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let mut end = self.at;
+        while bytes
+            .get(end)
+            .is_some_and(|&byte| !matches!(CLASS[usize::from(byte)], Class::Space | Class::Long))
+        {
+            end += 1;
+        }
+        if bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
+            self.open_long();
+            return true;
+        }
+        self.part = Part::Ascii;
+        self.part_end = end;
+        end > self.at
+    }
+
+    /// Goes to a part in which not everything is ASCII.
+    fn open_long(&mut self) {
+        let rest = &self.text[self.at..];
+        let len;
+        if rest.starts_with(spaceless::begins) {
+            let is_other = |c| spaceless::Letter::of(c).is_none();
+            len = rest.find(is_other).unwrap_or(rest.len());
+            self.part = Part::Spaceless;
+        } else {
+            let is_other = |c: char| c.is_ascii_whitespace() || spaceless::begins(c);
+            len = rest.find(is_other).unwrap_or(rest.len());
+            let words = rest[..len].unicode_word_indices();
+            self.part = Part::Other {
+                from: self.at,
+                words,
+            };
+        }
+        self.part_end = self.at + len;
+    }
+
+    fn skip_space(&mut self) {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let mut line = None;
+        while let Some(&byte) = bytes.get(self.at)
+            && CLASS[usize::from(byte)] == Class::Space
+        {
+            self.at += 1;
+            if byte == b'\n' {
+                line = Some(self.at);
+            }
+        }
+        if line.is_some() {
+            self.fresh = line;
+            self.is_line = true;
+        } else if self.at > start && !self.is_line {
+            self.fresh = Some(self.at);
+        }
+    }
+
+    /// Where the word at `word` begins with the marks before it; `None` when it does not begin a character.
+    fn begin(&mut self, word: usize) -> Option<usize> {
+        let fresh = self.fresh.take();
+        self.is_line = false;
+        let is_ascii = matches!(self.part, Part::Ascii);
+        let mut begins = [fresh.unwrap_or(word), word].into_iter();
+        begins.find(|&at| is_ascii || is_boundary(self.text, at))
+    }
+
+    /// The next word of a part of ASCII, by the rules of UAX #29.
+    fn ascii_word(&mut self) -> Option<usize> {
+        let part = &self.text.as_bytes()[..self.part_end];
+        let mut start = self.at;
+        while part
+            .get(start)
+            .is_some_and(|&byte| CLASS[usize::from(byte)] < Class::Line)
+        {
+            start += 1;
+        }
+        let mut at = start;
+        let mut is_word = false;
+        while let Some(&byte) = part.get(at) {
+            let class = CLASS[usize::from(byte)];
+            is_word |= class >= Class::Digit;
+            if class < Class::Line && !joins(part, at) {
+                break;
+            }
+            at += 1;
+        }
+        self.at = at;
+        is_word.then_some(start)
+    }
+
+    fn spaceless_word(&mut self) -> Option<usize> {
+        let start = self.at;
+        self.at += spaceless::word_len(&self.text[start..self.part_end]);
+        Some(start)
+    }
+}
+
+/// What a byte is for the words of ASCII.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Space,
+    Other,
+    /// First byte or later one of a longer character.
+    Long,
+    /// Stands in words, makes none alone.
+    Line,
+    Digit,
+    Letter,
+}
+
+const CLASS: [Class; 256] = {
+    let mut classes = [Class::Long; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' => Class::Space,
+            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
+            b'0'..=b'9' => Class::Digit,
+            b'_' => Class::Line,
+            _ => Class::Other,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether a mark at `at` joins what stands on both sides of it.
+fn joins(part: &[u8], at: usize) -> bool {
+    let is_between = |class| {
+        let is = |byte: Option<&u8>| byte.is_some_and(|&byte| CLASS[usize::from(byte)] == class);
+        is(part.get(at.wrapping_sub(1))) && is(part.get(at + 1))
+    };
+    match part[at] {
+        b'.' | b'\'' => is_between(Class::Letter) || is_between(Class::Digit),
+        b':' => is_between(Class::Letter),
+        b',' | b';' => is_between(Class::Digit),
+        _ => false,
+    }
+}
+
+/// Whether a character, as a reader takes it, begins at `at`.
+fn is_boundary(text: &str, at: usize) -> bool {
+    let mut chars = text[at..].chars();
+    let mut before = text[..at].chars();
+    let is_plain = |c: Option<char>| {
+        c.is_none_or(|c| {
+            c.is_ascii_alphanumeric() || matches!(c, ' ' | '\n' | '\u{4e00}'..='\u{9fff}')
+        })
+    };
+    if is_plain(chars.next()) && is_plain(before.next_back()) {
+        return true;
+    }
+    let mut cursor = GraphemeCursor::new(at, text.len(), true);
+    cursor.is_boundary(text, 0).unwrap_or(true)
+}
