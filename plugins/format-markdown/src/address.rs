@@ -15,8 +15,10 @@ pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, st
         let page = base.split_once('#').map_or(base, |(page, _)| page);
         return Cow::Owned([page, href].concat());
     }
-    match document.resolve(href) {
-        Some(address) => Cow::Owned(address),
+    // A fragment is nobody's business but the page's: it stays as it is written.
+    let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
+    match document.resolve(page) {
+        Some(address) => Cow::Owned(address + fragment),
         None => Cow::Borrowed(href),
     }
 }
@@ -70,11 +72,11 @@ pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
         let written = match bytes[at] {
             b' ' => Some("%20"),
             b'\\' => Some("%5C"),
-            b'<' => Some("%3C"),
-            b'>' => Some("%3E"),
+            b'<' if !is_bare => Some("%3C"),
+            b'>' if !is_bare => Some("%3E"),
             b'|' if in_cell => Some("\\|"),
             b'&' if is_reference(&address[at + 1..]) => Some("&amp;"),
-            b'|' | b'&' => None,
+            b'|' | b'&' | b'<' | b'>' => None,
             _ => Some(""),
         };
         if let Some(written) = written {

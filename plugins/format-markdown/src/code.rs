@@ -2,7 +2,7 @@
 
 use trawl_sdk::{Element, Kind, Step, Tag};
 
-use crate::visible::is_hidden;
+use crate::visible;
 
 /// Elements around a code block that may name its language.
 const WRAPPERS_MAX: usize = 2;
@@ -43,7 +43,7 @@ const BARE_LANGUAGES: &[&str] = &[
 ];
 
 /// The text of a preformatted element as shown: blocks within it begin a line, empty lines at both ends go.
-pub(crate) fn text_of(pre: Element<'_>) -> String {
+pub(crate) fn text_of(pre: Element<'_>, with_hidden: bool) -> String {
     let mut text = String::new();
     let mut walk = pre.walk();
     let mut depth = 0_usize;
@@ -55,7 +55,7 @@ pub(crate) fn text_of(pre: Element<'_>) -> String {
                     depth += 1;
                     match element.tag() {
                         Tag::Br => text.push('\n'),
-                        _ if depth > 1 && is_left_out(element) => walk.skip_children(),
+                        _ if depth > 1 && is_left_out(element, with_hidden) => walk.skip_children(),
                         tag if depth > 1 && tag.is_block() => begin_line(&mut text),
                         _ => {}
                     }
@@ -89,11 +89,11 @@ fn begin_line(text: &mut String) {
     }
 }
 
-fn is_left_out(element: Element<'_>) -> bool {
+fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
     matches!(element.tag(), Tag::Button | Tag::Textarea | Tag::Select)
         || element.tag().is_never_shown()
         || element.name() == "svg"
-        || is_hidden(element)
+        || visible::is_left_out(element, with_hidden)
 }
 
 /// The language that a page states for a code block: on it, on the code within it, or on what wraps it.
@@ -120,27 +120,33 @@ fn stated(element: Element<'_>) -> Option<&str> {
         .find_map(|name| element.attr(name));
     let lang = element.attr("lang").filter(|_| own);
     attribute
-        .or_else(|| element.classes().find_map(language_of_class))
+        .or_else(|| language_of_class(element))
         .or_else(|| brush(element.attr("class")?))
         .or(lang)
         .map(str::trim)
         .filter(|language| is_language(language))
 }
 
-fn language_of_class(class: &str) -> Option<&str> {
-    const PREFIXES: &[&str] = &[
-        "language-",
-        "lang-",
+/// The language that the words of `class` name. The prefix that the HTML standard proposes counts before those of highlighters.
+fn language_of_class(element: Element<'_>) -> Option<&str> {
+    const STANDARD: &[&str] = &["language-", "lang-"];
+    const HIGHLIGHTERS: &[&str] = &[
         "highlight-source-",
         "highlight-",
         "mw-highlight-lang-",
         "sourceCode-",
         "brush:",
     ];
-    let language = PREFIXES
-        .iter()
-        .find_map(|prefix| class.strip_prefix(prefix))?;
-    is_language(language).then_some(language)
+    let with_prefix = |prefixes: &[&str]| {
+        let mut classes = element.classes();
+        classes.find_map(|class| {
+            let language = prefixes
+                .iter()
+                .find_map(|prefix| class.strip_prefix(prefix))?;
+            is_language(language).then_some(language)
+        })
+    };
+    with_prefix(STANDARD).or_else(|| with_prefix(HIGHLIGHTERS))
 }
 
 /// `brush: js; gutter: false`.

@@ -41,12 +41,18 @@ impl Format for Markdown {
         if !document.is_html() {
             return Ok(document.root().text().into());
         }
-        let shown = walk::render(document, options, false);
-        let text = match shown.is_empty() {
-            // Some pages say all they have to say to browsers without scripts.
-            true => walk::render(document, options, true),
-            false => shown,
-        };
+        let mut text = walk::render(document, options, false);
+        // Some pages say all they have to say to browsers without scripts, others hide it until their scripts have run.
+        if text.is_empty() {
+            text = walk::render(document, options, true);
+        }
+        if text.is_empty() && !options.hidden {
+            let with_hidden = Options {
+                hidden: true,
+                ..options
+            };
+            text = walk::render(document, with_hidden, false);
+        }
         Ok(text.into())
     }
 }

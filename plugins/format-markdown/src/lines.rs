@@ -22,6 +22,8 @@ pub(crate) enum Marker {
     Bullet(char),
     /// An item of a numbered list, with its number and what follows it.
     Number(u32, char),
+    /// Three blanks, the most that mean nothing.
+    Indent,
 }
 
 #[derive(Debug)]
@@ -88,6 +90,11 @@ impl Lines {
             Marker::Quote => {
                 self.out.push_str("> ");
                 self.prefix.push_str("> ");
+                return;
+            }
+            Marker::Indent => {
+                self.out.push_str("   ");
+                self.prefix.push_str("   ");
                 return;
             }
             Marker::Bullet(bullet) => self.out.push(bullet),
@@ -157,6 +164,12 @@ impl Lines {
     /// Whether the innermost container has nothing in it yet.
     pub(crate) fn is_container_empty(&self) -> bool {
         self.n_written < self.containers.len()
+    }
+
+    /// Whether the innermost container is an indentation.
+    pub(crate) fn is_indented(&self) -> bool {
+        let last = self.containers.last();
+        last.is_some_and(|container| container.marker == Marker::Indent)
     }
 
     /// Whether the place of writing is in a block quote or list item.

@@ -16,6 +16,11 @@ pub(crate) const SCHEMA: &str = r#"{
       "type": "boolean",
       "default": true,
       "description": "Whether images are written as `![alt](address)`; otherwise they are left out."
+    },
+    "hidden": {
+      "type": "boolean",
+      "default": false,
+      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
     }
   }
 }"#;
@@ -28,6 +33,8 @@ pub struct Options {
     pub links: Links,
     /// Whether images are written.
     pub images: bool,
+    /// Whether text that a person does not see is written too.
+    pub hidden: bool,
 }
 
 /// How links are written.
@@ -46,6 +53,7 @@ impl Default for Options {
         Self {
             links: Links::Inline,
             images: true,
+            hidden: false,
         }
     }
 }

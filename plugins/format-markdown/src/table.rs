@@ -3,7 +3,7 @@
 use trawl_sdk::{Element, Tag};
 
 use crate::lines::Lines;
-use crate::visible::{is_hidden, style_value};
+use crate::visible::is_left_out;
 
 /// Columns of the widest table that is written as one; a wider one is not data to read.
 const COLUMNS_MAX: usize = 400;
@@ -103,7 +103,7 @@ fn span(cell: Element<'_>, name: &str) -> usize {
 
 impl Grid {
     /// Looks a table over; `None` when it only lays out the page: a table within it, one row or one column.
-    pub(crate) fn of(table: Element<'_>) -> Option<Self> {
+    pub(crate) fn of(table: Element<'_>, with_hidden: bool) -> Option<Self> {
         if matches!(table.attr("role"), Some("presentation" | "none")) {
             return None;
         }
@@ -117,7 +117,7 @@ impl Grid {
             };
             match element.tag() {
                 Tag::Table => return None,
-                _ if is_hidden(element) => inside.skip_inside(node),
+                _ if is_left_out(element, with_hidden) => inside.skip_inside(node),
                 Tag::Tr => {
                     places.next_row();
                     in_row = false;
@@ -231,10 +231,8 @@ fn is_in_head(cell: Element<'_>) -> bool {
 }
 
 fn align(cell: Element<'_>) -> Align {
-    let style = cell
-        .attr("style")
-        .and_then(|style| style_value(style, "text-align"));
-    match style
+    match cell
+        .style("text-align")
         .or(cell.attr("align"))
         .map(str::to_ascii_lowercase)
         .as_deref()

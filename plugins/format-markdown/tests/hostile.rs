@@ -43,6 +43,32 @@ fn time_grows_with_the_page() {
     check_linear("items", |n| format!("<ul>{}", "<li>a".repeat(n)));
     check_linear("rows", |n| format!("<table>{}", "<tr><td>a<td>b".repeat(n)));
     check_linear("links", |n| "<a href=x>a</a> ".repeat(n));
+    check_linear("cards", |n| {
+        "<a href=x><div>a</div><h3>b</h3><p>c</a>".repeat(n)
+    });
+    check_linear("a card of headings", |n| {
+        format!("<a href=x>{}</a>", "<h3></h3><div>a</div>".repeat(n))
+    });
+    check_linear("a long card", |n| {
+        format!("<a href=x>{}</a>", "<div>a</div>".repeat(n))
+    });
+    check_linear("marks in code", |n| {
+        format!("<code>{}</code>", "a <b>b</b> <i>c</i>".repeat(n))
+    });
+    check_linear("hard blanks", |n| "a<b>&nbsp;&nbsp;b&nbsp;</b>".repeat(n));
+    check_linear("a run of hard blanks", |n| {
+        format!("<b>a{}</b>", "&nbsp;<b></b>".repeat(n))
+    });
+    check_linear("styles", |n| {
+        "<p style='color:#fff;background:#fff'><i>a</i><b style='font-size:0'>b</b>".repeat(n)
+    });
+    check_linear("a long style", |n| {
+        let style = "a:b;color:#fff;".repeat(n);
+        format!("<p style='{style}'><b style='color:#fff'>a</b>")
+    });
+    check_linear("definitions", |n| {
+        format!("<dl>{}", "<dt>a<dd>b<ul><li>c</ul>".repeat(n))
+    });
     check_linear("code lines", |n| {
         format!("<pre>{}</pre>", "a ` b\n".repeat(n))
     });

@@ -58,3 +58,23 @@ fn a_page_that_speaks_only_to_browsers_without_scripts_is_heard() {
         "# Thread\n\nFirst post\n"
     );
 }
+
+#[test]
+fn hidden_text_is_written_on_request() {
+    let html = "<p>a<p hidden>b<p style='display:none'>c<pre>d<i hidden>e</i></pre>";
+    let text = |options| page(html).render_text::<Markdown>(options);
+    assert_eq!(text(json!({})), "a\n\n```\nd\n```\n");
+    assert_eq!(
+        text(json!({"hidden": true})),
+        "a\n\nb\n\nc\n\n```\nde\n```\n"
+    );
+}
+
+#[test]
+fn a_page_that_hides_all_it_has_is_shown() {
+    let html = "<div style='display:none'><p>All there is</p></div>";
+    assert_eq!(
+        page(html).render_text::<Markdown>(json!({})),
+        "All there is\n"
+    );
+}

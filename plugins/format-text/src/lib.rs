@@ -1,14 +1,36 @@
 //! The format `text`: a page's text as a reader sees it.
 
-use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
+use serde::Deserialize;
+use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source, TextOptions};
 
 /// Renders HTML as the text a reader sees; any other textual page as it is.
 pub struct Text;
 
+/// Options of one request.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Whether text that a person does not see is written too.
+    pub hidden: bool,
+}
+
+/// JSON Schema of [`Options`].
+const SCHEMA: &str = r#"{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "hidden": {
+      "type": "boolean",
+      "default": false,
+      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
+    }
+  }
+}"#;
+
 trawl_sdk::export!(format: Text);
 
 impl Format for Text {
-    type Options = ();
+    type Options = Options;
 
     fn info() -> Info {
         Info::new(
@@ -16,12 +38,13 @@ impl Format for Text {
             env!("CARGO_PKG_VERSION"),
             "The text of a page as a reader sees it",
         )
+        .options_schema(SCHEMA)
         .needs(Needs::SOURCE)
     }
 
-    fn render(document: &Document, source: Source, _: ()) -> Result<Output, Failure> {
+    fn render(document: &Document, source: Source, options: Options) -> Result<Output, Failure> {
         if document.is_html() {
-            return Ok(Output::Text(document.text()));
+            return Ok(Output::Text(text(document, options)));
         }
         if document.is_binary() {
             return Err(Failure::Unsupported(format!(
@@ -31,6 +54,16 @@ impl Format for Text {
         }
         Ok(Output::Text(source.text.into_owned()))
     }
+}
+
+/// The text of a page. Some pages say all they have to say to browsers without scripts, others hide it until their scripts have run.
+fn text(document: &Document, options: Options) -> String {
+    let asked = TextOptions::default().with_hidden(options.hidden);
+    [asked, asked.with_noscript(true), asked.with_hidden(true)]
+        .into_iter()
+        .map(|options| document.text_with(options))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -91,6 +124,48 @@ mod tests {
             "<div hidden>s</div>a<span hidden>s</span>b<dialog open>c</dialog>",
             "ab\nc",
         );
+    }
+
+    #[test]
+    fn hidden_text_is_shown_on_request() {
+        let html = "<p>a<p style='position:absolute;left:-9999px'>b<i aria-hidden=true>c</i>";
+        let page = testkit::page(html);
+        assert_eq!(page.render_text::<Text>(json!({})), "a");
+        assert_eq!(page.render_text::<Text>(json!({"hidden": true})), "a\n\nbc");
+    }
+
+    #[test]
+    fn a_page_that_hides_all_it_has_is_shown() {
+        check("<div style='display:none'>a</div>", "a");
+        check("<noscript><h1>a</h1><p>b</noscript>", "a\n\nb");
+    }
+
+    #[test]
+    fn controls_drawings_and_icons_are_no_text() {
+        check(
+            "a<textarea>s</textarea><progress>s</progress><svg><title>s</title></svg><i class=material-icons>s</i>b",
+            "ab",
+        );
+        check("a<button>Go</button>b<label>c</label>", "a Go bc");
+        check(
+            "<math><mi>E</mi><annotation encoding=application/x-tex>s</annotation></math>",
+            "E",
+        );
+    }
+
+    #[test]
+    fn a_reading_stands_in_brackets() {
+        check(
+            "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby>",
+            "漢(kan)字(ji)",
+        );
+    }
+
+    #[test]
+    fn inline_style_can_make_a_block_and_keep_blanks() {
+        check("a<span style='display:block'>b</span>c", "a\nb\nc");
+        check("<p style='white-space:pre'>a  b\n c</p>", "a  b\n c");
+        check("lo<wbr>ng so&shy;ft", "long so\u{ad}ft");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Mode, Writer};
 use crate::address;
-use crate::flanking::{can_close, can_open};
+use crate::flanking::can_open;
 
 /// Marks and links that can stand in one another; deeper ones are left out.
 const NESTING_MAX: usize = 16;
@@ -22,7 +22,7 @@ pub(crate) enum Mark<'a> {
 }
 
 impl Mark<'_> {
-    fn delimiter(self) -> &'static str {
+    pub(super) fn delimiter(self) -> &'static str {
         match self {
             Self::Strong => "**",
             Self::Emphasis => "*",
@@ -32,7 +32,7 @@ impl Mark<'_> {
     }
 
     /// Tag name for the cases that markdown's delimiters cannot express.
-    fn tag(self) -> &'static str {
+    pub(super) fn tag(self) -> &'static str {
         match self {
             Self::Strong => "strong",
             Self::Emphasis => "em",
@@ -54,14 +54,20 @@ pub(super) struct Wanted<'a> {
     id: u32,
 }
 
+impl Wanted<'_> {
+    pub(super) fn is_link(&self) -> bool {
+        matches!(self.mark, Mark::Link(..))
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open<'a> {
-    mark: Mark<'a>,
+    pub(super) mark: Mark<'a>,
     id: u32,
     /// Where its first mark stands in the output.
-    at: usize,
+    pub(super) at: usize,
     /// Begun as a tag, so ended as one.
-    as_tag: bool,
+    pub(super) as_tag: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -113,18 +119,8 @@ impl<'a> Writer<'a> {
 
     /// Ends the marks that are no longer wanted, then writes the white space, then begins the new ones.
     pub(super) fn sync(&mut self, first: char) {
-        let has_gap = self.pending.space || self.pending.breaks > 0;
-        let mut n_same = 0;
-        while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
-        {
-            // Two marks of a kind that touch become one: their delimiters would run together.
-            let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
-            if open.id != wanted.id && !joins {
-                break;
-            }
-            open.id = wanted.id;
-            n_same += 1;
-        }
+        let has_gap = self.has_gap();
+        let n_same = self.n_same();
         let next = match has_gap {
             true => None,
             false => Some(self.first_but_stars(n_same, first)),
@@ -136,6 +132,23 @@ impl<'a> Writer<'a> {
             self.open_mark(self.wanted[at], next);
         }
         self.in_sync = true;
+    }
+
+    /// How many of the marks that are open are still wanted.
+    pub(super) fn n_same(&mut self) -> usize {
+        let has_gap = self.has_gap();
+        let mut n_same = 0;
+        while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
+        {
+            // Two marks of a kind that touch become one: their delimiters would run together.
+            let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
+            if open.id != wanted.id && !joins {
+                break;
+            }
+            open.id = wanted.id;
+            n_same += 1;
+        }
+        n_same
     }
 
     /// The first character that is not a star from the `at`th wanted mark on.
@@ -188,7 +201,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The last character of the line, not counting stars that delimit: a run of them is judged as one.
-    fn last_char(&self, mark: Mark<'_>) -> Option<char> {
+    pub(super) fn last_char(&self, mark: Mark<'_>) -> Option<char> {
         let start = self.lines.line_start.max(match self.mode {
             Mode::Cell(_) => self.leaf.unwrap_or(0),
             _ => 0,
@@ -221,38 +234,17 @@ impl<'a> Writer<'a> {
     }
 
     fn close_mark(&mut self, open: Open<'a>, next: Option<char>) {
+        if open.as_tag && !matches!(open.mark, Mark::Sub | Mark::Sup) && self.says_nothing(open) {
+            return;
+        }
+        let blanks = self.take_blanks(open);
+        let next = if blanks.is_empty() { next } else { None };
         match open.mark {
             Mark::Nothing => {}
             Mark::Link(href, title) => self.close_link(open.at, href, title),
-            mark => {
-                let as_tag = open.as_tag || self.turn_into_tag(open, next);
-                match as_tag {
-                    true => {
-                        self.lines.out.push_str("</");
-                        self.lines.out.push_str(mark.tag());
-                        self.lines.out.push('>');
-                    }
-                    false => self.lines.out.push_str(mark.delimiter()),
-                }
-            }
+            _ => self.close_delimited(open, next),
         }
-    }
-
-    /// Where the closing delimiter would not be read as one, the opening one is replaced by a tag.
-    fn turn_into_tag(&mut self, open: Open<'a>, next: Option<char>) -> bool {
-        if can_close(self.last_char(open.mark), next) {
-            return false;
-        }
-        let delimiter = open.mark.delimiter();
-        let tag = format!("<{}>", open.mark.tag());
-        self.lines
-            .out
-            .replace_range(open.at..open.at + delimiter.len(), &tag);
-        if self.lines.line_start > open.at {
-            self.lines.line_start += tag.len() - delimiter.len();
-        }
-        self.code_end = 0;
-        true
+        self.lines.out.push_str(&blanks);
     }
 
     fn close_link(&mut self, at: usize, href: &str, title: &str) {

@@ -3,6 +3,7 @@
 //! What is around the text (`wanted`) and what has been begun in the output (`open`) are kept apart, and joined only when content
 //! comes. So marks never stand next to blanks, never enclose nothing, and are begun again after a block boundary within them.
 
+mod edges;
 mod marks;
 mod spans;
 
@@ -55,6 +56,8 @@ pub(crate) struct Writer<'a> {
     code: String,
     /// Where the last code span ended.
     code_end: usize,
+    /// Links around that part their blocks by line breaks.
+    pub(crate) n_joined: usize,
     /// Elements around that keep line breaks.
     pub(crate) kept_breaks: usize,
 }
@@ -77,13 +80,24 @@ impl<'a> Writer<'a> {
             code_depth: 0,
             code: String::new(),
             code_end: 0,
+            n_joined: 0,
             kept_breaks: 0,
         }
     }
 
     /// Whether blocks are boundaries only, because the text goes into one line.
     pub(crate) fn is_one_line(&self) -> bool {
-        self.mode != Mode::Flow
+        self.mode != Mode::Flow || self.n_joined > 0
+    }
+
+    /// Whether the text goes into inline code.
+    pub(crate) fn is_in_code(&self) -> bool {
+        self.code_depth > 0
+    }
+
+    /// Whether the text goes into a link.
+    pub(crate) fn is_in_link(&self) -> bool {
+        self.in_link
     }
 
     /// Whether the block at hand has content.
@@ -118,12 +132,24 @@ impl<'a> Writer<'a> {
         if start > 0 {
             self.space();
         }
-        let first = text[start..].chars().next().unwrap_or(' ');
+        let start = start + self.write_before_marks(&text[start..]);
+        let Some(first) = text[start..].chars().next() else {
+            return;
+        };
+        if text[start..].starts_with(|c: char| c.is_ascii_whitespace()) {
+            self.folded(&text[start..]);
+            return;
+        }
         self.begin_content(first);
         self.escaped(&text[start..]);
         if bytes.last().is_some_and(|&byte| escape::is_space(byte)) {
             self.space();
         }
+    }
+
+    /// Whether white space is owed before the next content.
+    fn has_gap(&self) -> bool {
+        self.pending.space || self.pending.breaks > 0
     }
 
     /// Writes text that begins with content; white space at its end is left to the caller.
@@ -199,12 +225,12 @@ impl<'a> Writer<'a> {
     /// A boundary of blocks: ends the block at hand, or parts the text where it is all one line.
     pub(crate) fn boundary(&mut self) {
         match self.mode {
-            Mode::Flow => self.end_leaf(),
+            Mode::Flow if self.n_joined == 0 => self.end_leaf(),
             Mode::Heading(_) => {
                 self.flush_code();
                 self.pending.space = true;
             }
-            Mode::Cell(_) => {
+            Mode::Flow | Mode::Cell(_) => {
                 self.flush_code();
                 self.in_address = false;
                 self.pending.breaks = self.pending.breaks.max(1);

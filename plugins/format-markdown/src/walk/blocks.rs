@@ -93,7 +93,7 @@ impl<'a> Renderer<'a> {
 
     pub(super) fn code_block(&mut self, pre: Element<'a>) {
         self.writer.boundary();
-        let text = code::text_of(pre);
+        let text = code::text_of(pre, self.options.hidden);
         if text.is_empty() {
             return;
         }

@@ -1,58 +1,28 @@
-//! Definition lists. GFM has none: a term stands in bold on a line of its own, and what is said of it in a list below.
+//! Definition lists. GFM has none: a term is a paragraph, and what is said of it stands below, three blanks in, which changes nothing
+//! for programs and shows readers what belongs together.
 
-use trawl_sdk::{Element, Tag};
-
-use super::{After, Place, Renderer};
-use crate::inline::Mark;
-use crate::lines::{Gap, Marker};
-use crate::lists::n_blocks;
+use super::{After, Renderer};
+use crate::lines::Marker;
 
 impl<'a> Renderer<'a> {
-    pub(super) fn enter_term(&mut self) -> After {
+    pub(super) fn enter_definition(&mut self) -> After {
         self.writer.boundary();
-        self.writer.enter_mark(Mark::Strong);
-        After::Term
-    }
-
-    pub(super) fn leave_term(&mut self) {
-        self.writer.leave_mark();
-        self.writer.boundary();
-    }
-
-    pub(super) fn enter_definition(&mut self, definition: Element<'a>) -> After {
-        self.writer.boundary();
-        if self.writer.is_one_line() {
+        if self.writer.is_one_line() || !self.can_indent() {
             return After::Boundary;
         }
-        let written = self.writer.lines.out.len();
-        let before = self.last_list.filter(|&(.., at)| at == written);
-        let sibling = definition
-            .previous_element()
-            .filter(|sibling| sibling.tag() == Tag::Dd);
-        let is_alternate = match (before, sibling) {
-            (Some((false, alternate, _)), Some(sibling)) => {
-                if n_blocks(sibling) < 2 && n_blocks(definition) < 2 {
-                    self.writer.lines.gap = Gap::Line;
-                }
-                alternate
-            }
-            (Some((false, alternate, _)), None) => !alternate,
-            _ => false,
-        };
-        let bullet = if is_alternate { '*' } else { '-' };
-        self.writer.lines.enter(Marker::Bullet(bullet));
-        self.containers.push(Place::Item);
-        After::Definition(is_alternate)
+        self.writer.lines.enter(Marker::Indent);
+        After::Definition
     }
 
-    pub(super) fn leave_definition(&mut self, is_alternate: bool) {
+    /// Whether blanks before a line would be read as nothing but blanks: not as the rest of a list, not as code.
+    fn can_indent(&self) -> bool {
+        let written = self.writer.lines.out.len();
+        let follows_list = self.last_list.is_some_and(|(.., at)| at == written);
+        !follows_list && !self.writer.lines.is_indented()
+    }
+
+    pub(super) fn leave_definition(&mut self) {
         self.writer.boundary();
-        let was_written = !self.writer.lines.is_container_empty();
         self.writer.lines.leave();
-        self.containers.pop();
-        self.writer.lines.gap = Gap::Blank;
-        if was_written {
-            self.last_list = Some((false, is_alternate, self.writer.lines.out.len()));
-        }
     }
 }

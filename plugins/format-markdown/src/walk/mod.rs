@@ -1,19 +1,21 @@
 //! One walk over the page: what each element means in markdown.
 
 mod blocks;
+mod code;
 mod definitions;
+mod links;
 mod tables;
 
 use trawl_sdk::{Document, Element, Kind, Namespace, Node, Step, Tag};
 
-use crate::address::is_followable;
 use crate::inline::{Mark, Mode, Writer};
 use crate::lines::{Gap, Lines};
 use crate::lists::{List, is_list};
 use crate::media;
-use crate::options::{Links, Options};
+use crate::options::Options;
 use crate::table::Grid;
-use crate::visible::{is_hidden, keeps_breaks};
+use crate::visible::{is_left_out, keeps_breaks};
+use links::Card;
 
 /// What to do where an element ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +24,16 @@ enum After {
     Boundary,
     Heading,
     Mark,
+    /// A link over several lines.
+    Joined,
     Code,
+    /// Code with a mark around it.
+    MarkedCode,
     Quote,
     List,
     NestedList,
     Item,
-    Term,
-    /// Whether it stands behind the other one of the two bullets.
-    Definition(bool),
+    Definition,
     Table,
     Row,
     Cell,
@@ -48,6 +52,10 @@ struct Renderer<'a> {
     /// The list that ended last: its kind, its marker and where the output was.
     last_list: Option<(bool, bool, usize)>,
     table: Option<Grid>,
+    /// The link around blocks at hand.
+    card: Option<Card<'a>>,
+    /// Whether the marks in the piece of code at hand are written.
+    marks_in_code: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +74,8 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
         containers: Vec::new(),
         last_list: None,
         table: None,
+        card: None,
+        marks_in_code: false,
     };
     let mut ends: Vec<After> = Vec::new();
     let mut walk = document.root().walk();
@@ -74,7 +84,10 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
             Step::Enter(node) => match node.kind() {
                 Kind::Text(text) => renderer.text(text),
                 Kind::Element(element) => match renderer.enter(element) {
-                    Some(after) => ends.push(after),
+                    Some(after) => {
+                        renderer.enter_card(element);
+                        ends.push(after);
+                    }
                     None => {
                         walk.skip_children();
                         ends.push(After::Nothing);
@@ -87,7 +100,10 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
                 Kind::Document => ends.push(After::Boundary),
                 _ => {}
             },
-            Step::Leave(_) => renderer.leave(ends.pop().unwrap_or(After::Nothing)),
+            Step::Leave(node) => {
+                renderer.leave_card(node);
+                renderer.leave(ends.pop().unwrap_or(After::Nothing));
+            }
         }
     }
     let mut out = renderer.writer.lines.out;
@@ -109,7 +125,7 @@ impl<'a> Renderer<'a> {
     /// An element begins. `None` leaves out what is in it.
     fn enter(&mut self, element: Element<'a>) -> Option<After> {
         let tag = element.tag();
-        if is_hidden(element) {
+        if is_left_out(element, self.options.hidden) {
             return None;
         }
         if tag == Tag::Other {
@@ -126,8 +142,7 @@ impl<'a> Renderer<'a> {
             Tag::Tr | Tag::Td | Tag::Th => Some(self.enter_table_part(element)),
             tag if is_list(tag) => Some(self.enter_list(element)),
             Tag::Li => Some(self.enter_item(element)),
-            Tag::Dt => Some(self.enter_term()),
-            Tag::Dd => Some(self.enter_definition(element)),
+            Tag::Dd => Some(self.enter_definition()),
             Tag::Blockquote => Some(self.enter_quote()),
             Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext => {
                 self.code_block(element);
@@ -177,8 +192,7 @@ impl<'a> Renderer<'a> {
             Tag::Sup => Mark::Sup,
             Tag::A => return self.enter_link(element),
             Tag::Code | Tag::Tt | Tag::Kbd | Tag::Samp => {
-                self.writer.enter_code();
-                return Some(After::Code);
+                return Some(self.enter_code(element));
             }
             Tag::Br => {
                 self.writer.line_break();
@@ -204,31 +218,23 @@ impl<'a> Renderer<'a> {
             Tag::Wbr => return None,
             _ => return Some(self.plain(element)),
         };
+        // Within code nothing is marked: a piece of code stays in one piece.
+        if self.writer.is_in_code() && !self.marks_in_code {
+            return Some(After::Nothing);
+        }
         self.writer.enter_mark(mark);
         Some(After::Mark)
     }
 
     fn plain(&mut self, element: Element<'a>) -> After {
+        if element.is_styled_as_block() {
+            return self.enter_block(element);
+        }
         if keeps_breaks(element) {
             self.writer.kept_breaks += 1;
             return After::Breaks;
         }
         After::Nothing
-    }
-
-    fn enter_link(&mut self, link: Element<'a>) -> Option<After> {
-        let Some(href) = link.attr("href") else {
-            return Some(After::Nothing);
-        };
-        if is_permalink(link, href) {
-            return None;
-        }
-        if self.options.links == Links::None || !is_followable(href) {
-            return Some(After::Nothing);
-        }
-        let title = link.attr("title").unwrap_or_default();
-        self.writer.enter_mark(Mark::Link(href, title));
-        Some(After::Mark)
     }
 
     /// The reading of a ruby text stands in brackets, the page's own or ours.
@@ -305,7 +311,12 @@ impl<'a> Renderer<'a> {
                 self.writer.mode = Mode::Flow;
             }
             After::Mark => self.writer.leave_mark(),
+            After::Joined => self.leave_joined(),
             After::Code => self.writer.leave_code(),
+            After::MarkedCode => {
+                self.writer.leave_code();
+                self.writer.leave_mark();
+            }
             After::Quote => {
                 self.writer.boundary();
                 self.writer.lines.leave();
@@ -320,8 +331,7 @@ impl<'a> Renderer<'a> {
                 self.writer.lines.leave();
                 self.containers.pop();
             }
-            After::Term => self.leave_term(),
-            After::Definition(is_alternate) => self.leave_definition(is_alternate),
+            After::Definition => self.leave_definition(),
             After::Table => {
                 self.writer.boundary();
                 self.table = None;
@@ -342,24 +352,4 @@ fn is_control(tag: Tag) -> bool {
         tag,
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter | Tag::Embed | Tag::Applet
     )
-}
-
-/// Whether a link is only a mark to copy the address of its own heading.
-fn is_permalink(link: Element<'_>, href: &str) -> bool {
-    const NODES_MAX: usize = 3;
-    if !href.contains('#') {
-        return false;
-    }
-    let mut text = "";
-    for (n, node) in link.descendants().enumerate() {
-        let own = node.as_text().unwrap_or_default().trim();
-        let has_image = node
-            .as_element()
-            .is_some_and(|element| element.tag() == Tag::Img);
-        if n >= NODES_MAX || has_image || !own.is_empty() && !text.is_empty() {
-            return false;
-        }
-        text = if own.is_empty() { text } else { own };
-    }
-    matches!(text, "" | "#" | "§" | "¶" | "🔗" | "⚓" | "⚓︎")
 }

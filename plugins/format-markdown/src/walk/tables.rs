@@ -11,7 +11,7 @@ impl<'a> Renderer<'a> {
         if self.writer.is_one_line() || self.table.is_some() {
             return After::Boundary;
         }
-        self.table = Grid::of(table);
+        self.table = Grid::of(table, self.options.hidden);
         if self.table.is_some() {
             After::Table
         } else {

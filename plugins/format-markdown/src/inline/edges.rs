@@ -1,0 +1,151 @@
+//! The edges of a mark, where markdown's delimiters are not read as such: next to blanks, and between punctuation and a letter.
+//!
+//! What stands at the edge is moved outside, blanks and punctuation; where that does not do, a tag stands in for the delimiter.
+
+use super::Writer;
+use super::marks::{Mark, Open};
+use crate::flanking::can_close;
+
+/// The blank that does not end a line.
+const HARD_BLANK: char = '\u{a0}';
+/// Punctuation that may stand before a mark instead of in it.
+const OPENING: &[char] = &[
+    '"', '\'', '«', '„', '“', '‘', '「', '『', '（', '《', '〈', '【', '〔',
+];
+/// Punctuation that may stand behind a mark instead of in it.
+const CLOSING: &[char] = &[
+    '"', '\'', '.', ',', ':', ';', '!', '?', '»', '”', '’', '…', '」', '』', '）', '》', '〉',
+    '】', '〕', '。', '，', '、', '：', '；', '！', '？', '،', '؛', '؟',
+];
+
+impl<'a> Writer<'a> {
+    /// Writes what a text begins with and what belongs before the marks that are about to begin; gives its bytes.
+    pub(super) fn write_before_marks(&mut self, text: &str) -> usize {
+        let blanks = text.len() - text.trim_start_matches(HARD_BLANK).len();
+        match blanks {
+            0 => self.punctuation_before_marks(text),
+            _ => self.blanks_before_marks(text, blanks),
+        }
+    }
+
+    fn blanks_before_marks(&mut self, text: &str, n_bytes: usize) -> usize {
+        self.flush_code();
+        let n_same = self.n_same();
+        let begins_mark = n_same < self.wanted.len();
+        if self.leaf.is_none() || self.is_cell_empty() {
+            // Nothing but blanks is no content, and a mark does not begin with them.
+            return if begins_mark || n_bytes == text.len() {
+                n_bytes
+            } else {
+                0
+            };
+        }
+        if !begins_mark {
+            return 0;
+        }
+        self.close_down_to(n_same, Some(HARD_BLANK));
+        self.write_pending();
+        self.lines.out.push_str(&text[..n_bytes]);
+        n_bytes
+    }
+
+    /// After a letter, a delimiter before punctuation begins nothing.
+    fn punctuation_before_marks(&mut self, text: &str) -> usize {
+        let rest = text.trim_start_matches(OPENING);
+        let n_bytes = text.len() - rest.len();
+        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_between = n_bytes > 0
+            && self.code.is_empty()
+            && self.leaf.is_some()
+            && !self.has_gap()
+            && is_letter(rest.chars().next())
+            && is_letter(self.lines.out.chars().next_back());
+        if !is_between {
+            return 0;
+        }
+        let n_same = self.n_same();
+        let begins_mark = self.open.len() == n_same
+            && n_same < self.wanted.len()
+            && self.wanted[n_same..].iter().all(|wanted| !wanted.is_link());
+        if !begins_mark {
+            return 0;
+        }
+        self.lines.out.push_str(&text[..n_bytes]);
+        n_bytes
+    }
+
+    /// Ends a mark that is no link.
+    pub(super) fn close_delimited(&mut self, open: Open<'a>, next: Option<char>) {
+        let mark = open.mark;
+        let punctuation = self.take_punctuation(open, next);
+        if open.as_tag || self.turn_into_tag(open, next) {
+            self.lines.out.push_str("</");
+            self.lines.out.push_str(mark.tag());
+            self.lines.out.push('>');
+        } else {
+            self.lines.out.push_str(mark.delimiter());
+        }
+        self.lines.out.push_str(&punctuation);
+    }
+
+    /// Takes the punctuation from the end of a mark where a delimiter after it would end nothing.
+    fn take_punctuation(&mut self, open: Open<'_>, next: Option<char>) -> String {
+        let start = open.at + open.mark.delimiter().len();
+        if open.as_tag || can_close(self.last_char(open.mark), next) {
+            return String::new();
+        }
+        let content = self.lines.out.get(start..).unwrap_or_default();
+        let end = start + content.trim_end_matches(CLOSING).len();
+        let punctuation = self.lines.out.split_off(end);
+        let is_moved =
+            end > start && can_close(self.last_char(open.mark), punctuation.chars().next());
+        if is_moved {
+            return punctuation;
+        }
+        self.lines.out.push_str(&punctuation);
+        String::new()
+    }
+
+    /// Takes the tag away from a mark that has no letter in it: a full stop need not be bold.
+    pub(super) fn says_nothing(&mut self, open: Open<'_>) -> bool {
+        let start = open.at + open.mark.tag().len() + "<>".len();
+        if self.lines.out[start..].contains(char::is_alphanumeric) {
+            return false;
+        }
+        self.lines.out.replace_range(open.at..start, "");
+        if self.lines.line_start > open.at {
+            self.lines.line_start -= start - open.at;
+        }
+        self.code_end = 0;
+        true
+    }
+
+    /// Takes the hard blanks from the end of a mark: they stand outside of it.
+    pub(super) fn take_blanks(&mut self, open: Open<'_>) -> String {
+        if open.mark == Mark::Nothing {
+            return String::new();
+        }
+        let end = self.lines.out.trim_end_matches(HARD_BLANK).len();
+        match end <= open.at + 1 {
+            true => String::new(),
+            false => self.lines.out.split_off(end),
+        }
+    }
+
+    /// Where the closing delimiter would not be read as one, the opening one is replaced by a tag.
+    fn turn_into_tag(&mut self, open: Open<'a>, next: Option<char>) -> bool {
+        if can_close(self.last_char(open.mark), next) {
+            return false;
+        }
+        let delimiter = open.mark.delimiter();
+        let tag = format!("<{}>", open.mark.tag());
+        self.lines
+            .out
+            .replace_range(open.at..open.at + delimiter.len(), &tag);
+        if self.lines.line_start > open.at {
+            self.lines.line_start += tag.len() - delimiter.len();
+        }
+        self.code_end = 0;
+        true
+    }
+}

@@ -1,0 +1,120 @@
+//! Code within a line.
+
+use trawl_sdk::{Element, Node, Step, Tag};
+
+use super::{After, Renderer};
+use crate::address::is_followable;
+use crate::inline::Mark;
+use crate::options::Links;
+
+/// Nodes of a piece of code that are looked at.
+const NODES_MAX: usize = 100;
+
+impl<'a> Renderer<'a> {
+    /// Code begins. A mark or link that holds all of it is written around it, where markdown can have it.
+    pub(super) fn enter_code(&mut self, code: Element<'a>) -> After {
+        let around = match self.writer.is_in_code() {
+            true => None,
+            false => self.mark_of_all(code),
+        };
+        if let Some(mark) = around {
+            self.writer.enter_mark(mark);
+        }
+        if !self.writer.is_in_code() {
+            self.marks_in_code = around.is_none() && are_words(code);
+        }
+        self.writer.enter_code();
+        if around.is_some() {
+            After::MarkedCode
+        } else {
+            After::Code
+        }
+    }
+
+    /// The mark or link in a piece of code that encloses all of its text, or all of its letters in the case of a link.
+    fn mark_of_all(&self, code: Element<'a>) -> Option<Mark<'a>> {
+        let mut inside = code.descendants();
+        let mut found: Option<(Mark<'a>, Element<'a>)> = None;
+        let mut outside = "";
+        for _ in 0..NODES_MAX {
+            let Some(node) = inside.next() else {
+                return found
+                    .filter(|(mark, _)| outside.is_empty() || matches!(mark, Mark::Link(..)))
+                    .map(|(mark, _)| mark);
+            };
+            if let Some(text) = node.as_text() {
+                if text.contains(char::is_alphanumeric) {
+                    return None;
+                }
+                outside = if text.trim_ascii().is_empty() {
+                    outside
+                } else {
+                    text
+                };
+            } else if let Some(element) = node.as_element()
+                && let Some(mark) = self.mark_in_code(element)
+            {
+                if found.is_some() || has_link(element) {
+                    return None;
+                }
+                found = Some((mark, element));
+                inside.skip_inside(node);
+            }
+        }
+        None
+    }
+
+    fn mark_in_code(&self, element: Element<'a>) -> Option<Mark<'a>> {
+        match element.tag() {
+            Tag::Strong | Tag::B => Some(Mark::Strong),
+            Tag::Em | Tag::I => Some(Mark::Emphasis),
+            Tag::Del | Tag::S | Tag::Strike => Some(Mark::Strike),
+            Tag::A if self.options.links != Links::None => {
+                let href = element.attr("href").filter(|href| is_followable(href))?;
+                Some(Mark::Link(href, element.attr("title").unwrap_or_default()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether the marks in a piece of code stand apart by blanks, so that it falls into words and not into letters where they begin and end.
+fn are_words(code: Element<'_>) -> bool {
+    let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let (mut n_nodes, mut last, mut has_ended) = (0, None, false);
+    for step in code.walk() {
+        match step {
+            Step::Enter(node) => {
+                n_nodes += 1;
+                if n_nodes > NODES_MAX {
+                    return false;
+                }
+                if let Some(text) = node.as_text().filter(|text| !text.is_empty()) {
+                    if has_ended && !is_blank(text.chars().next()) {
+                        return false;
+                    }
+                    (last, has_ended) = (text.chars().next_back(), false);
+                } else if node.as_element().is_some_and(is_mark) && !is_blank(last) {
+                    return false;
+                }
+            }
+            Step::Leave(node) => has_ended |= node.as_element().is_some_and(is_mark),
+        }
+    }
+    true
+}
+
+fn is_mark(element: Element<'_>) -> bool {
+    matches!(
+        element.tag(),
+        Tag::Strong | Tag::B | Tag::Em | Tag::I | Tag::Del | Tag::S | Tag::Strike
+    )
+}
+
+fn has_link(element: Element<'_>) -> bool {
+    let mut inside = element
+        .descendants()
+        .take(NODES_MAX)
+        .filter_map(Node::as_element);
+    inside.any(|element| element.tag() == Tag::A)
+}
