@@ -1,0 +1,80 @@
+//! Reads pages for the training, or shows what the filter makes of them.
+//!
+//! Standard input has a page a line: id, address and path of the HTML, apart by tabs.
+//! `dump blocks OUT` writes `OUT.jsonl` (a page a line: its id and the text of its blocks) and `OUT.f32` (their features).
+//! `dump text` writes a line of JSON a page: `id`, `text` and `ms`, the time that the filter took.
+
+use std::fs::{File, read};
+use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
+use std::time::Instant;
+
+use filter_readability::{Readability, training};
+use trawl_sdk::Filter;
+use trawl_sdk::testkit::{self, Page};
+
+fn main() -> Result<(), Error> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["blocks", out] => write_blocks(out),
+        ["text"] => write_text(),
+        _ => Err(Error::other("usage: dump blocks OUT | dump text")),
+    }
+}
+
+/// The pages that standard input names, each with its id.
+fn pages() -> impl Iterator<Item = Result<(String, Page), Error>> {
+    stdin().lock().lines().map(|line| {
+        let line = line?;
+        let fields: Vec<&str> = line.split('\t').collect();
+        let &[id, url, path] = fields.as_slice() else {
+            return Err(Error::other("expected id, address and path"));
+        };
+        let html = String::from_utf8_lossy(&read(path)?).into_owned();
+        Ok((id.to_owned(), testkit::page(&html).url(url)))
+    })
+}
+
+fn write_blocks(out: &str) -> Result<(), Error> {
+    let mut rows = BufWriter::new(File::create(format!("{out}.f32"))?);
+    let mut lines = BufWriter::new(File::create(format!("{out}.jsonl"))?);
+    for page in pages() {
+        let (id, page) = page?;
+        let document = page.document();
+        let Some(sample) = training::sample(&document) else {
+            eprintln!("{id} is too large");
+            continue;
+        };
+        for value in &sample.values {
+            rows.write_all(&value.to_le_bytes())?;
+        }
+        let line = serde_json::json!({
+            "id": id,
+            "width": sample.width,
+            "blocks": sample.texts,
+            "regions": sample.regions,
+            "parents": sample.parents,
+        });
+        writeln!(lines, "{line}")?;
+    }
+    rows.flush()?;
+    lines.flush()
+}
+
+fn write_text() -> Result<(), Error> {
+    let mut out = BufWriter::new(stdout().lock());
+    for page in pages() {
+        let (id, page) = page?;
+        let document = page.document();
+        let start = Instant::now();
+        let mask = Readability::keep(&document, ())
+            .map_err(|failure| Error::other(failure.to_string()))?;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let text = page.masked(mask).document().text();
+        writeln!(
+            out,
+            "{}",
+            serde_json::json!({"id": id, "text": text, "ms": ms})
+        )?;
+    }
+    out.flush()
+}

@@ -1,0 +1,82 @@
+//! Which blocks stay, given how likely each belongs to the main body.
+
+use crate::blocks::{FAR, Page};
+use crate::lexicon::Hint;
+
+/// Blocks that make a main body.
+pub(crate) struct Choice {
+    /// For each block whether it stays.
+    pub(crate) is_chosen: Vec<bool>,
+    /// Word F1 to be expected, 0 to 1.
+    f1: f32,
+}
+
+impl Choice {
+    /// Whether the whole page less what is around its body is likely to be better.
+    pub(crate) fn is_weak(&self) -> bool {
+        self.f1 < 0.25
+    }
+}
+
+/// The choice with the best word F1 to be expected.
+///
+/// With the blocks in order of their probabilities the best choice is a beginning of that order. How long it is depends on what is
+/// expected of the rest: words that are likely left behind cost recall.
+pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
+    let units = |at: usize| page.blocks[at].stats.units;
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_unstable_by(|&a, &b| {
+        probabilities[b]
+            .total_cmp(&probabilities[a])
+            .then(a.cmp(&b))
+    });
+    let wanted: f32 = order.iter().map(|&at| units(at) * probabilities[at]).sum();
+    let (mut hit, mut taken) = (0.0, 0.0);
+    let (mut best, mut n_best) = (0.0, order.len());
+    for (n, &at) in order.iter().enumerate() {
+        hit += units(at) * probabilities[at];
+        taken += units(at);
+        let f1 = 2.0 * hit / (taken + wanted * CAUTION).max(f32::MIN_POSITIVE);
+        if f1 > best {
+            (best, n_best) = (f1, n + 1);
+        }
+    }
+    let mut is_chosen = vec![false; order.len()];
+    for &at in &order[..n_best] {
+        is_chosen[at] = true;
+    }
+    Choice {
+        is_chosen,
+        f1: best,
+    }
+}
+
+/// How much more than expected the main body is taken to be. Above 1, because blocks of a page stand and fall together.
+const CAUTION: f32 = 1.2;
+
+/// Makes little of questions for consent: they read like prose, and stand on so few pages that the model hardly knows them. A page
+/// about cookies is mostly of such words, and stays as it is.
+pub(crate) fn doubt_consent(page: &Page<'_>, probabilities: &mut [f32]) {
+    const MOST: f32 = 0.7;
+    const DOUBT: f32 = 0.05;
+    let is_consent: Vec<bool> = page
+        .blocks
+        .iter()
+        .map(|block| page.regions[block.region as usize].near[Hint::CookieWord as usize] < FAR)
+        .collect();
+    let consent = page
+        .blocks
+        .iter()
+        .zip(&is_consent)
+        .filter(|&(_, &is_consent)| is_consent);
+    let units: f32 = consent.map(|(block, _)| block.stats.units).sum();
+    if units < page.regions[0].stats.units * MOST {
+        for (probability, _) in probabilities
+            .iter_mut()
+            .zip(is_consent)
+            .filter(|&(_, is_consent)| is_consent)
+        {
+            *probability *= DOUBT;
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Parts that stand and fall with the text around them, however little they read like prose: code, captions, cells.
+
+use trawl_sdk::Tag;
+
+use crate::blocks::{FAR, Page};
+use crate::lexicon::Hint;
+use crate::stats::share;
+
+/// Raises the probabilities of code, captions and cells to what their surroundings have.
+pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
+    lift_between(page, probabilities, 1.0, |tag| tag == Tag::Pre);
+    lift_between(page, probabilities, CAPTION_TRUST, |tag| {
+        tag == Tag::Figcaption
+    });
+    lift_among(page, probabilities);
+    lift_cells(page, probabilities);
+}
+
+/// Code and captions are as likely as the text of the innermost element that has both: also the last of them, which nothing but
+/// what stands around the main body follows.
+fn lift_among(page: &Page<'_>, probabilities: &mut [f32]) {
+    let tag = |at: usize| page.regions[page.blocks[at].region as usize].tag;
+    let is_companion = |at: usize| matches!(tag(at), Tag::Pre | Tag::Figcaption);
+    if !(0..probabilities.len()).any(is_companion) {
+        return;
+    }
+    // For each region its text without companions, and how much of it is expected in the main body.
+    let mut texts = vec![(0.0_f32, 0.0_f32); page.regions.len()];
+    for at in (0..probabilities.len()).filter(|&at| !is_companion(at)) {
+        let units = page.blocks[at].stats.units;
+        let (all, wanted) = &mut texts[page.blocks[at].region as usize];
+        *all += units;
+        *wanted += units * probabilities[at];
+    }
+    for at in (1..page.regions.len()).rev() {
+        let (all, wanted) = texts[at];
+        let around = &mut texts[page.regions[at].parent as usize];
+        around.0 += all;
+        around.1 += wanted;
+    }
+    for at in (0..probabilities.len()).filter(|&at| is_companion(at)) {
+        let mut around = page.around(page.blocks[at].region);
+        let text =
+            around.find_map(|region| Some(texts[region as usize]).filter(|text| text.0 > 0.0));
+        if let Some((all, wanted)) = text {
+            let expected = share(wanted, all);
+            if expected > SURELY_MAIN {
+                probabilities[at] = probabilities[at].max(expected);
+            }
+        }
+    }
+}
+
+/// How much of the text around code and captions must be expected in the main body before they follow it.
+const SURELY_MAIN: f32 = 0.75;
+
+/// What a caption gets of its surroundings: some pages put credits and advertisements there.
+const CAPTION_TRUST: f32 = 0.8;
+/// What a cell gets of its table.
+const CELL_TRUST: f32 = 0.9;
+
+/// A block of this kind is at least as likely as the blocks before it, or those after it, whichever are less.
+fn lift_between(
+    page: &Page<'_>,
+    probabilities: &mut [f32],
+    trust: f32,
+    is_companion: fn(Tag) -> bool,
+) {
+    let tag = |at: usize| page.regions[page.blocks[at].region as usize].tag;
+    let mut before = vec![0.0_f32; probabilities.len()];
+    let mut last = [0.0_f32; 2];
+    for at in 0..probabilities.len() {
+        before[at] = last[0].max(last[1]);
+        if !is_companion(tag(at)) {
+            last = [probabilities[at], last[0]];
+        }
+    }
+    let mut next = [0.0_f32; 2];
+    for at in (0..probabilities.len()).rev() {
+        if is_companion(tag(at)) {
+            let around = before[at].min(next[0].max(next[1]));
+            probabilities[at] = probabilities[at].max(around * trust);
+        } else {
+            next = [probabilities[at], next[0]];
+        }
+    }
+}
+
+/// A cell is nearly as likely as its table as a whole. A table that holds half of the page or more is there for the layout.
+fn lift_cells(page: &Page<'_>, probabilities: &mut [f32]) {
+    let tables: Vec<Option<u32>> = page
+        .blocks
+        .iter()
+        .map(|block| table_around(page, block.region))
+        .collect();
+    let mut sums = vec![0.0; page.regions.len()];
+    for (at, table) in tables.iter().enumerate() {
+        if let Some(table) = table {
+            sums[*table as usize] += page.blocks[at].stats.units * probabilities[at];
+        }
+    }
+    let total = page.regions[0].stats.units;
+    for (probability, table) in probabilities.iter_mut().zip(tables) {
+        let Some(table) = table else { continue };
+        let units = page.regions[table as usize].stats.units;
+        if units * 2.0 < total {
+            *probability = probability.max(share(sums[table as usize], units) * CELL_TRUST);
+        }
+    }
+}
+
+/// The innermost table around a region.
+fn table_around(page: &Page<'_>, region: u32) -> Option<u32> {
+    let levels = page.regions[region as usize].near[Hint::Table as usize];
+    (levels < FAR).then(|| page.around(region).nth(usize::from(levels)))?
+}

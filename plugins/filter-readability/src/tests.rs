@@ -1,0 +1,288 @@
+//! The filter on small pages of each kind.
+
+use serde_json::json;
+use trawl_sdk::testkit;
+
+use crate::Readability;
+
+const PROSE: [&str; 4] = [
+    "The river had been rising for three days when the council met, and nobody in the room believed that the old dam would hold through another night of rain.",
+    "Engineers who had warned of its weakness for years were asked, at last, what could be done, and they answered that it was too late for anything but sandbags.",
+    "By the morning the water stood at the second step of the church, and families carried their furniture to the upper floors while the fire brigade went from door to door.",
+    "It took the town eleven months to repair what the flood had broken in one night, but the new dam, finished in the spring, is twice as high as the one it replaced.",
+];
+
+/// A page with the usual things around its body.
+fn around(title: &str, body: &str) -> String {
+    format!(
+        r#"<html><head><title>{title}</title></head><body>
+        <header class="site-header"><a href="/" class="logo">The Daily Post</a>
+        <nav><ul><li><a href="/">Home</a><li><a href="/world">World</a><li><a href="/sport">Sport</a><li><a href="/about">About us</a></ul></nav></header>
+        {body}
+        <footer class="site-footer"><ul><li><a href="/terms">Terms of use</a><li><a href="/privacy">Privacy policy</a></ul>
+        <p>Copyright 2024 The Daily Post. All rights reserved.</p></footer></body></html>"#
+    )
+}
+
+fn paragraphs() -> String {
+    PROSE.map(|text| format!("<p>{text}</p>")).concat()
+}
+
+/// The text of what the filter keeps.
+fn body_of(html: &str) -> String {
+    let page = testkit::page(html);
+    let mask = page.keep::<Readability>(json!({})).expect("a mask");
+    page.masked(mask).document().text()
+}
+
+#[track_caller]
+fn check(html: &str, kept: &[&str], dropped: &[&str]) {
+    let text = body_of(html);
+    for piece in kept {
+        assert!(text.contains(piece), "{piece:?} is missing in:\n{text}");
+    }
+    for piece in dropped {
+        assert!(!text.contains(piece), "{piece:?} is left in:\n{text}");
+    }
+}
+
+#[test]
+fn of_an_article_the_text_stays_and_what_is_around_it_goes() {
+    let html = around(
+        "The night of the flood - The Daily Post",
+        &format!(
+            r#"<main><article class="post"><h1>The night of the flood</h1><div class="entry-content">{}</div></article>
+            <div class="ad-slot"><a href="/ad">Advertisement: buy one, get one free</a></div>
+            <section class="related-posts"><h3>Related stories</h3><ul><li><a href="/a">Ten gardens to see this summer</a>
+            <li><a href="/b">Why the mayor resigned</a></ul></section></main>"#,
+            paragraphs()
+        ),
+    );
+    let mut kept = PROSE.to_vec();
+    kept.push("The night of the flood");
+    check(
+        &html,
+        &kept,
+        &[
+            "World",
+            "All rights reserved",
+            "Ten gardens",
+            "Advertisement",
+            "Privacy policy",
+        ],
+    );
+}
+
+#[test]
+fn a_thread_in_noscript_is_shown() {
+    let posts: String = PROSE
+        .iter()
+        .enumerate()
+        .map(|(at, text)| {
+            format!(r#"<div class="topic-body crawler-post" itemprop="comment"><span class="creator">user{at}</span><div class="post" itemprop="text"><p>{text}</p></div></div>"#)
+        })
+        .collect();
+    let html = format!(
+        r#"<html><head><title>Will the dam hold? - Forum</title></head><body><div id="main-outlet"></div>
+        <noscript><div id="main-outlet" class="wrap"><h1>Will the dam hold?</h1>{posts}</div></noscript></body></html>"#
+    );
+    check(&html, &PROSE, &[]);
+}
+
+#[test]
+fn text_that_a_script_moves_into_its_place_is_shown() {
+    let html = format!(
+        r#"<html><head><title>The flood</title></head><body><header><nav><a href="/">Home</a></nav></header><main><!--$?--><template id="B:0"></template>
+        <!--/$--></main><div hidden id="S:0"><article><h1>The flood</h1>{}</article></div></body></html>"#,
+        paragraphs()
+    );
+    check(&html, &PROSE, &[]);
+}
+
+#[test]
+fn of_documentation_the_code_stays_and_the_sidebar_goes() {
+    let links: String = (0..30)
+        .map(|at| format!(r#"<li><a href="/docs/{at}">Chapter number {at}</a></li>"#))
+        .collect();
+    let html = around(
+        "Opening a file",
+        &format!(
+            r#"<div class="layout"><aside class="sidebar"><nav class="toc"><ul>{links}</ul></nav></aside><main><article class="markdown-body"><h1>Opening a file</h1>
+            <p>The function opens a file for reading, and it fails with an error when the file does not exist or cannot be read by the program.</p>
+            <pre><code class="language-rust">let file = File::open("notes.txt")?;</code></pre>
+            <p>The file is closed when the value is dropped, so that there is no need to close it by hand at the end of a function.</p>
+            <table><tr><th>Mode</th><th>Meaning</th></tr><tr><td>read</td><td>The file is opened for reading only, which is the default.</td></tr>
+            <tr><td>write</td><td>The file is created when it does not exist, and emptied otherwise.</td></tr></table>
+            </article></main></div>"#
+        ),
+    );
+    check(
+        &html,
+        &[
+            "Opening a file",
+            "File::open(\"notes.txt\")",
+            "closed when the value is dropped",
+            "opened for reading only",
+            "emptied otherwise",
+        ],
+        &["Chapter number 7"],
+    );
+}
+
+#[test]
+fn of_a_product_the_description_stays() {
+    let html = around(
+        "Walnut desk | Woodshop",
+        r#"<main class="product-page" itemscope itemtype="https://schema.org/Product"><h1 class="product-title">Walnut desk</h1><span class="price">$449.00</span>
+        <div class="product-description"><p>A desk of solid walnut with two drawers, made by hand in our own workshop and oiled three times before it leaves us.</p>
+        <p>The top is 140 cm wide and 70 cm deep, and the legs can be taken off, so that the desk goes through any door.</p></div></main>"#,
+    );
+    check(
+        &html,
+        &["solid walnut with two drawers", "140 cm wide"],
+        &["All rights reserved", "Privacy policy"],
+    );
+}
+
+#[test]
+fn of_a_listing_the_entries_stay() {
+    let entries: String = PROSE
+        .iter()
+        .cycle()
+        .take(12)
+        .enumerate()
+        .map(|(at, text)| format!(r#"<article class="card"><h2><a href="/story/{at}">Story number {at}</a></h2><p class="excerpt">{text}</p></article>"#))
+        .collect();
+    let html = around(
+        "All stories",
+        &format!(r#"<main><h1>All stories</h1><div class="story-list">{entries}</div></main>"#),
+    );
+    check(
+        &html,
+        &["Story number 3", "Story number 11", PROSE[0]],
+        &["All rights reserved"],
+    );
+}
+
+#[test]
+fn a_text_in_chinese_is_as_good_as_any() {
+    let text = "河水已经连续上涨了三天，镇议会开会的时候，没有人相信那座旧水坝能够再撑过一个雨夜。多年来一直警告其脆弱性的工程师们终于被问到该怎么办，他们回答说除了沙袋以外已经太晚了。";
+    let html = format!(
+        r#"<html><head><title>洪水之夜</title></head><body><nav><a href="/">首页</a><a href="/x">新闻</a><a href="/y">体育</a></nav>
+        <div class="article-content"><h1>洪水之夜</h1><p>{text}</p><p>{text}</p><p>{text}</p></div><footer><a href="/z">隐私政策</a></footer></body></html>"#
+    );
+    check(&html, &["河水已经连续上涨了三天"], &["隐私政策", "体育"]);
+}
+
+#[test]
+fn a_question_for_consent_goes() {
+    let html = around(
+        "The night of the flood",
+        &format!(
+            r#"<article><h1>The night of the flood</h1>{}</article><div id="cookie-banner" class="cookie-consent"><p>We and our partners use cookies to store
+            information on your device, so that we can show you advertisements that fit you. You can change your mind at any time.</p><button>Accept all</button></div>"#,
+            paragraphs()
+        ),
+    );
+    check(&html, &PROSE, &["our partners", "Accept all"]);
+}
+
+#[test]
+fn pictures_stay_with_their_captions() {
+    let html = around(
+        "The night of the flood",
+        &format!(
+            r#"<article><h1>The night of the flood</h1><p>{}</p><figure><img src="/dam.jpg" alt="The dam"><figcaption>The old dam, photographed on the evening before it broke.</figcaption></figure>
+            <p>{}</p><p>{}</p></article>"#,
+            PROSE[0], PROSE[1], PROSE[2]
+        ),
+    );
+    let page = testkit::page(&html);
+    let mask = page.keep::<Readability>(json!({})).expect("a mask");
+    let page = page.masked(mask);
+    let document = page.document();
+    assert_eq!(
+        document.select("figure > img").expect("a selector").count(),
+        1
+    );
+    assert!(document.text().contains("evening before it broke"));
+    assert!(document.title().is_some(), "the head stays");
+}
+
+#[test]
+fn a_page_with_text_is_never_empty() {
+    for html in [
+        "<p>Hi",
+        "Hello",
+        "<nav><a href=/>Home</a></nav>",
+        "<form><label>Name <input></label><button>Send</button></form>",
+        "<footer><p>Copyright</p></footer>",
+        "<div id=cookie-banner>We use cookies.</div>",
+        "<div hidden>Soon here</div>",
+        "<noscript>Please turn on JavaScript.</noscript>",
+        "<p>|</p>",
+        "<body style='visibility:hidden'><p>Soon here",
+    ] {
+        assert!(!body_of(html).is_empty(), "{html}");
+    }
+}
+
+#[test]
+fn a_page_without_text_gives_nothing() {
+    for html in ["", "<img src=x>", "<script>let a = 1;</script>"] {
+        assert_eq!(body_of(html), "", "{html}");
+    }
+}
+
+#[test]
+fn what_earlier_filters_dropped_stays_dropped() {
+    let html = around(
+        "The flood",
+        &format!(
+            "<article><h1>The flood</h1>{}<aside class=note>Not this</aside></article>",
+            paragraphs()
+        ),
+    );
+    let page = testkit::page(&html).without("aside");
+    let mask = page.keep::<Readability>(json!({})).expect("a mask");
+    let text = page.masked(mask).document().text();
+    assert!(
+        text.contains(PROSE[0]) && !text.contains("Not this"),
+        "{text}"
+    );
+}
+
+#[test]
+fn large_and_deep_pages_are_read_in_one_go() {
+    let siblings = "<p>Some text, and a <a href=x>link</a> in it.</p>".repeat(100_000);
+    assert!(body_of(&siblings).len() > 1_000);
+    let deep = format!("{}text{}", "<div>".repeat(400), "</div>".repeat(400));
+    assert_eq!(body_of(&deep), "text");
+    let wide = format!("<p class='{}'>text</p>", "word ".repeat(200_000));
+    assert_eq!(body_of(&wide), "text");
+}
+
+#[test]
+fn a_table_of_an_article_stays_whole() {
+    let rows: String = (1..=8)
+        .map(|at| format!("<tr><td>{at} May</td><td>{at}.{at} m</td></tr>"))
+        .collect();
+    let html = around(
+        "The night of the flood",
+        &format!(
+            "<article><h1>The night of the flood</h1><p>{}</p><p>{}</p><table><tr><th>Day</th><th>Level</th></tr>{rows}</table><p>{}</p></article>",
+            PROSE[0], PROSE[1], PROSE[2]
+        ),
+    );
+    check(
+        &html,
+        &["Day\tLevel", "3 May\t3.3 m", "8 May\t8.8 m"],
+        &["World"],
+    );
+}
+
+#[test]
+fn a_weak_choice_gives_way_to_the_page_without_its_frame() {
+    let html = around("Contact", "<div>Call us at noon</div>");
+    check(&html, &["Call us at noon"], &["All rights reserved"]);
+}
