@@ -1,19 +1,31 @@
 //! The extractor `metadata`: what a page says of itself. The host adds what only it knows (sizes, addresses before redirects).
 
+mod author;
+mod choice;
+mod date;
+mod head;
+mod headline;
+mod months;
+mod names;
+mod schema;
+mod seen;
+
 use serde::Serialize;
-use trawl_sdk::{Document, Element, Extractor, Failure, Info, Source, Tag};
+use trawl_sdk::{Document, Extractor, Failure, Info, Source};
+
+use choice::Choice;
 
 /// Gives a flat object of title, description and the like.
 pub struct PageMetadata;
 
-/// What a page says of itself.
+/// What a page says of itself. The first nine are always there, the others when they are known.
 #[derive(Debug, Default, Serialize)]
 pub struct Metadata {
-    /// The title, else `og:title`; empty without either.
+    /// The title as it stands in `title`, else `og:title`, else the headline; empty without any.
     title: String,
-    /// `description`, else `og:description`; empty without either.
+    /// `description`, else that of previews or of JSON-LD; empty without any.
     description: String,
-    /// The words of `keywords`; null without.
+    /// The words of `keywords`, else the article's tags; null without.
     keywords: Option<Vec<String>>,
     /// Address of the image for previews; null without.
     og_image: Option<String>,
@@ -27,6 +39,68 @@ pub struct Metadata {
     language: Option<String>,
     /// Address that the page calls its own; null without.
     canonical: Option<String>,
+    #[serde(flatten)]
+    known: Known,
+}
+
+/// What not every page tells.
+#[derive(Debug, Default, Serialize)]
+#[serde(default)]
+struct Known {
+    /// The title of what the page shows, without the site's name, when that is not the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headline: Option<String>,
+    /// Who wrote it; several names joined by `; `.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    /// When it was published: `2024-05-17`, or `2024-05-17T10:00:00+02:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published_time: Option<String>,
+    /// When it was changed last, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified_time: Option<String>,
+    /// Name of the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    site_name: Option<String>,
+    /// Address of the largest icon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icon: Option<String>,
+    /// Addresses of feeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    feeds: Vec<String>,
+    /// `og:title`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    og_title: Option<String>,
+    /// `og:description`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    og_description: Option<String>,
+    /// `og:type`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    og_type: Option<String>,
+    /// `og:url`, absolute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    og_url: Option<String>,
+    /// `twitter:card`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twitter_card: Option<String>,
+    /// `twitter:site`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twitter_site: Option<String>,
+    /// The section that an article belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    section: Option<String>,
+    /// What robots may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robots: Option<String>,
+    /// The viewport for small screens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    viewport: Option<String>,
+    /// The colour of the browser's frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    theme_color: Option<String>,
+    /// The program that made the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generator: Option<String>,
 }
 
 trawl_sdk::export!(extractor: PageMetadata);
@@ -39,116 +113,29 @@ impl Extractor for PageMetadata {
         Info::new(
             "metadata",
             env!("CARGO_PKG_VERSION"),
-            "What a page says of itself: title, description, keywords, language, canonical address",
+            "What a page says of itself: title, description, keywords, language, canonical address, author, dates, site, icon, feeds",
         )
     }
 
     fn extract(document: &Document, _: Source, _: ()) -> Result<Metadata, Failure> {
-        let mut found = Found::default();
-        for element in document.elements() {
-            found.read(element);
-        }
         let url = document.resolve_url(document.url());
-        let absolute = |address: &str| document.resolve(address);
+        let domain = url.as_ref().and_then(|url| url.host_str());
+        let path = url.as_ref().map(|url| url.path());
+        let choice = Choice::of(document, domain, path);
+        let title = choice.title();
         Ok(Metadata {
-            title: found.title.or(found.og_title).unwrap_or_default(),
-            description: found
-                .description
-                .or(found.og_description)
-                .unwrap_or_default(),
-            keywords: found.keywords.map(words),
-            og_image: found.og_image.and_then(absolute),
-            domain: url
-                .as_ref()
-                .and_then(|url| url.host_str())
-                .map(str::to_owned),
-            pathname: url.as_ref().map(|url| url.path().to_owned()),
+            description: choice.description(),
+            keywords: choice.keywords(),
+            og_image: choice.image(),
+            domain: domain.map(str::to_owned),
+            pathname: path.map(str::to_owned),
             resource_type: resource_type(document.media_type()),
-            language: found
-                .html_language
-                .or(found.http_language)
-                .map(str::to_owned),
-            canonical: found.canonical.and_then(absolute),
+            language: choice.language(),
+            canonical: choice.canonical(),
+            known: choice.known(&title),
+            title,
         })
     }
-}
-
-/// The first of each that the page has.
-#[derive(Default)]
-struct Found<'a> {
-    title: Option<String>,
-    og_title: Option<String>,
-    description: Option<String>,
-    og_description: Option<String>,
-    keywords: Option<&'a str>,
-    og_image: Option<&'a str>,
-    html_language: Option<&'a str>,
-    http_language: Option<&'a str>,
-    canonical: Option<&'a str>,
-}
-
-impl<'a> Found<'a> {
-    fn read(&mut self, element: Element<'a>) {
-        match element.tag() {
-            Tag::Html => self.html_language = attribute(element, "lang"),
-            Tag::Title if self.title.is_none() => self.title = some_text(&element.text()),
-            Tag::Meta => self.read_meta(element),
-            Tag::Link if self.canonical.is_none() && is_canonical(element) => {
-                self.canonical = attribute(element, "href");
-            }
-            _ => {}
-        }
-    }
-
-    fn read_meta(&mut self, meta: Element<'a>) {
-        let Some(content) = attribute(meta, "content") else {
-            return;
-        };
-        // Pages write `og:` names into `name` too, and others into `property`.
-        let names = ["name", "property", "itemprop", "http-equiv"];
-        let Some(name) = names.into_iter().find_map(|name| attribute(meta, name)) else {
-            return;
-        };
-        let text = |place: &mut Option<String>| {
-            if place.is_none() {
-                *place = some_text(content);
-            }
-        };
-        match name.to_ascii_lowercase().as_str() {
-            "description" => text(&mut self.description),
-            "og:description" => text(&mut self.og_description),
-            "og:title" => text(&mut self.og_title),
-            "keywords" => self.keywords = self.keywords.or(Some(content)),
-            "og:image" | "og:image:url" | "og:image:secure_url" => {
-                self.og_image = self.og_image.or(Some(content));
-            }
-            "content-language" => self.http_language = self.http_language.or(Some(content)),
-            _ => {}
-        }
-    }
-}
-
-/// An attribute's value without white space around it; `None` when nothing is left.
-fn attribute<'a>(element: Element<'a>, name: &str) -> Option<&'a str> {
-    let value = element.attr(name)?.trim_ascii();
-    (!value.is_empty()).then_some(value)
-}
-
-/// The text with its white space folded; `None` when nothing is left.
-fn some_text(text: &str) -> Option<String> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    (!words.is_empty()).then(|| words.join(" "))
-}
-
-fn is_canonical(link: Element<'_>) -> bool {
-    let kinds = link.attr("rel").unwrap_or_default();
-    kinds
-        .split_ascii_whitespace()
-        .any(|kind| kind.eq_ignore_ascii_case("canonical"))
-}
-
-fn words(keywords: &str) -> Vec<String> {
-    keywords.split(',').filter_map(some_text).collect()
 }
 
 fn resource_type(media_type: &str) -> String {

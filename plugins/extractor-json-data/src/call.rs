@@ -1,0 +1,252 @@
+//! Expressions that make data: literals, `JSON.parse("…")`, and what is wrapped around them.
+
+use serde_json::Value;
+use trawl_sdk::embedded::{self, Budget, Names, Prefix, after_token, is_word_byte};
+
+use crate::nuxt;
+
+/// Wrappers that are taken off around a value, one in the other.
+const WRAPPERS_MAX: usize = 8;
+
+/// One part in so many of a value may be code; with more it is a program.
+const CODE_SHARE: usize = 3;
+
+/// What an expression gave.
+pub(crate) struct Found {
+    /// A container with something in it; `None` for all else.
+    pub(crate) value: Option<Value>,
+    /// Bytes that were read.
+    pub(crate) end: usize,
+}
+
+/// Reads the data that an expression makes.
+pub(crate) fn value(text: &str, budget: &mut Budget) -> Found {
+    let mut at = 0;
+    for _ in 0..WRAPPERS_MAX {
+        at = text.len() - text[at..].trim_ascii_start().len();
+        let rest = &text[at..];
+        let Some(&first) = rest.as_bytes().first() else {
+            break;
+        };
+        match first {
+            b'{' | b'[' => return literal(text, at, budget),
+            b'"' | b'\'' | b'`' => return encoded(text, at, false, budget),
+            b'(' => match nuxt::call(rest, budget) {
+                Ok(found) => {
+                    let value = some_data(found.value);
+                    return Found {
+                        value,
+                        end: at + found.end,
+                    };
+                }
+                Err(0) => at += 1,
+                Err(end) => {
+                    return Found {
+                        value: None,
+                        end: at + end,
+                    };
+                }
+            },
+            _ if is_word_byte(first) => match after_wrapper(rest) {
+                Wrapper::Parse(length) => return encoded(text, at + length, true, budget),
+                Wrapper::Other(length) => at += length,
+                Wrapper::None => break,
+            },
+            _ => break,
+        }
+    }
+    Found {
+        value: None,
+        end: at,
+    }
+}
+
+enum Wrapper {
+    /// `JSON.parse(`, with what may stand around its argument.
+    Parse(usize),
+    /// `Object.freeze(`, `A ||`, `B =`: the data comes after so many bytes.
+    Other(usize),
+    None,
+}
+
+fn after_wrapper(text: &str) -> Wrapper {
+    let length = after_path(text, 0);
+    let path = &text[..length];
+    let rest = text[length..].trim_ascii_start();
+    let at_rest = text.len() - rest.len();
+    if let Some(argument) = rest.strip_prefix('(') {
+        let at_argument = text.len() - argument.len();
+        return match path {
+            "JSON.parse" | "window.JSON.parse" | "$.parseJSON" | "jQuery.parseJSON" => {
+                Wrapper::Parse(at_argument)
+            }
+            "Object.freeze" | "Object.seal" | "Immutable.fromJS" | "structuredClone" => {
+                Wrapper::Other(at_argument)
+            }
+            _ => Wrapper::None,
+        };
+    }
+    match rest.as_bytes() {
+        [b'|', b'|', ..] | [b'?', b'?', ..] => Wrapper::Other(at_rest + 2),
+        [b'=', next, ..] if !matches!(next, b'=' | b'>') => Wrapper::Other(at_rest + 1),
+        _ => Wrapper::None,
+    }
+}
+
+/// Where the name that begins at `at` ends, properties with dots included.
+pub(crate) fn after_path(text: &str, at: usize) -> usize {
+    let is_part = |&byte: &u8| is_word_byte(byte) || byte == b'.';
+    let length = text.as_bytes()[at..]
+        .iter()
+        .take_while(|&byte| is_part(byte))
+        .count();
+    at + length
+}
+
+fn literal(text: &str, at: usize, budget: &mut Budget) -> Found {
+    literal_with(text, at, &[], budget).unwrap_or_else(|| Found {
+        value: None,
+        end: after_group(text, at),
+    })
+}
+
+/// Reads a literal in which names have values.
+pub(crate) fn literal_with(
+    text: &str,
+    at: usize,
+    names: &Names<'_>,
+    budget: &mut Budget,
+) -> Option<Found> {
+    let Prefix {
+        value,
+        end,
+        n_values,
+        n_opaque,
+    } = embedded::prefix_with(&text[at..], names, budget)?;
+    let is_data = n_opaque * CODE_SHARE <= n_values;
+    Some(Found {
+        value: some_data(value).filter(|_| is_data),
+        end: at + end,
+    })
+}
+
+/// Where the brackets that begin at `at` end.
+pub(crate) fn after_group(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let (mut end, mut depth) = (at, 0_usize);
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        end = after_token(text, end).unwrap_or(end + 1);
+        if depth == 0 {
+            break;
+        }
+    }
+    end
+}
+
+/// Reads a string that holds JSON, with calls that decode it before it. Outside `JSON.parse` the string must look like it.
+fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found {
+    let rest = text[at..].trim_ascii_start();
+    let start = text.len() - rest.len();
+    let (decoding, string_at) = match after_path(rest, 0) {
+        0 => ("", start),
+        length => match rest[length..].trim_ascii_start().strip_prefix('(') {
+            Some(argument) => {
+                let argument = argument.trim_ascii_start();
+                (&rest[..length], text.len() - argument.len())
+            }
+            None => {
+                return Found {
+                    value: None,
+                    end: start,
+                };
+            }
+        },
+    };
+    let Some(Prefix {
+        value: Value::String(string),
+        end,
+        ..
+    }) = text[string_at..]
+        .starts_with(['"', '\'', '`'])
+        .then(|| embedded::prefix(&text[string_at..], budget))
+        .flatten()
+    else {
+        return Found {
+            value: None,
+            end: start,
+        };
+    };
+    let end = string_at + end;
+    let is_like_json = string.trim_ascii_start().starts_with(['{', '[']);
+    let is_escaped = string.starts_with("%7B") || string.starts_with("%5B");
+    let json = match decoding.rsplit('.').next().unwrap_or_default() {
+        "atob" => base64_text(&string),
+        "decodeURIComponent" | "decodeURI" | "unescape" => Some(percent_decoded(&string)),
+        _ if is_escaped => Some(percent_decoded(&string)),
+        _ if is_parsed || is_like_json => Some(string),
+        _ => None,
+    };
+    let value = json.and_then(|json| embedded::read_within(&json, budget).into_iter().next());
+    Found {
+        value: value.and_then(some_data),
+        end,
+    }
+}
+
+/// The value when it is a container with something in it.
+pub(crate) fn some_data(value: Value) -> Option<Value> {
+    let has_data = match &value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(values) => !values.is_empty(),
+        _ => false,
+    };
+    has_data.then_some(value)
+}
+
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let code = text.get(at + 1..at + 3).filter(|_| byte == b'%');
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                decoded.push(code);
+                at += 3;
+            }
+            None => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+/// The text that base64 holds; `None` when it is none.
+fn base64_text(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for byte in text.bytes().take_while(|&byte| byte != b'=') {
+        let sextet = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(sextet);
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push((bits >> n_bits & 0xff) as u8);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,70 @@
+//! The extractor `json_data`: the data that a page carries beside what it shows.
+
+mod assignment;
+mod call;
+mod capped;
+mod flat;
+mod flight;
+mod microdata;
+mod nuxt;
+mod product;
+mod property;
+mod rdfa;
+mod scripts;
+mod social;
+mod sources;
+
+use serde_json::{Map, Value};
+use trawl_sdk::embedded::Budget;
+use trawl_sdk::{Document, Extractor, Failure, Info, Source};
+
+use sources::Sources;
+
+/// Gives an object with what each source holds:
+///
+/// | source | form |
+/// |---|---|
+/// | `json_ld` | list of values, a `@graph` as it stands |
+/// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [values]}}`, values being texts and items |
+/// | `open_graph`, `twitter` | property → text, or list of texts when it is repeated |
+/// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the state as it is |
+/// | `next_flight` | row id → value |
+/// | `sveltekit` | `{fetched: [{url, status, body}], …}` |
+/// | `window_state` | name → value, of other assignments |
+/// | `other_scripts` | list of the values of other JSON scripts |
+/// | `product` | the product that the page is about, from whichever source has it |
+///
+/// A source with nothing found is not there. What code makes of data is not known: such values are null.
+pub struct JsonData;
+
+trawl_sdk::export!(extractor: JsonData);
+
+impl Extractor for JsonData {
+    type Options = ();
+    type Output = Map<String, Value>;
+
+    fn info() -> Info {
+        Info::new(
+            "json_data",
+            env!("CARGO_PKG_VERSION"),
+            "The data a page carries: JSON-LD, microdata, RDFa, Open Graph, framework state, JSON scripts, the product schema",
+        )
+    }
+
+    fn extract(document: &Document, _: Source, _: ()) -> Result<Map<String, Value>, Failure> {
+        let mut budget = Budget::default();
+        let mut sources = Sources::default();
+        scripts::read(document, &mut sources, &mut budget);
+        sources.set_list("microdata", microdata::items(document));
+        sources.set_list("rdfa", rdfa::items(document));
+        let (open_graph, twitter) = social::read(document);
+        sources.set_object("open_graph", open_graph);
+        sources.set_object("twitter", twitter);
+        let mut found = sources.finish();
+        if let Some(product) = product::find(&found) {
+            found.insert("product".to_owned(), product);
+        }
+        capped::cap(&mut found, capped::OUTPUT_BYTES_MAX);
+        Ok(found)
+    }
+}

@@ -1,0 +1,314 @@
+//! The product that a page is about, from whichever source has it, in one form.
+
+use serde_json::{Map, Number, Value};
+use trawl_sdk::embedded::{self, has_type};
+
+/// An object of JSON.
+type Object = Map<String, Value>;
+
+/// Types that are products.
+const PRODUCT_TYPES: [&str; 8] = [
+    "Product",
+    "ProductGroup",
+    "ProductModel",
+    "IndividualProduct",
+    "SomeProducts",
+    "Vehicle",
+    "Car",
+    "ProductWithOffers",
+];
+
+/// Items in an answer that are looked at.
+const ITEMS_MAX: usize = 100_000;
+
+/// Images that are told.
+const IMAGES_MAX: usize = 50;
+
+/// Sources whose values are JSON in which items of schema.org may stand.
+const JSON_SOURCES: [&str; 9] = [
+    "json_ld",
+    "next_data",
+    "nuxt",
+    "redux_state",
+    "sveltekit",
+    "remix",
+    "next_flight",
+    "window_state",
+    "other_scripts",
+];
+
+/// The product in what was found: `name`, `description`, `url`, `image` (list), `brand`, `category`, `color`, `sku`, `mpn`, `gtin`, `offers`
+/// (`price`, `low_price`, `high_price`, `currency`, `availability`, `condition`) and `rating` (`value`, `count`, `best`), each as far as it is told.
+/// What the first source leaves open, the next ones fill in. `None` when there is none.
+pub(crate) fn find(found: &Object) -> Option<Value> {
+    let mut product = Object::new();
+    for source in JSON_SOURCES {
+        if let Some(value) = found.get(source)
+            && let Some(item) = best(value)
+        {
+            fill(&mut product, item);
+            break;
+        }
+    }
+    for source in ["microdata", "rdfa"] {
+        let items = found.get(source).and_then(Value::as_array);
+        let items: Vec<Value> = items
+            .into_iter()
+            .flatten()
+            .take(ITEMS_MAX)
+            .map(as_json_ld)
+            .collect();
+        if let Some(item) = best(&Value::Array(items)) {
+            fill(&mut product, item);
+        }
+    }
+    if let Some(Value::Object(open_graph)) = found.get("open_graph")
+        && (!product.is_empty() || is_product(open_graph))
+    {
+        fill(&mut product, &of_open_graph(open_graph));
+    }
+    product
+        .contains_key("name")
+        .then_some(Value::Object(product))
+}
+
+/// The first product of a value, one with an offer before one without.
+fn best(value: &Value) -> Option<&Object> {
+    let is_product = |item: &&Object| has_type(item, &PRODUCT_TYPES);
+    let items = || embedded::items(std::slice::from_ref(value)).take(ITEMS_MAX);
+    let offered = |item: &Object| {
+        ["offers", "hasVariant"]
+            .iter()
+            .any(|key| item.contains_key(*key))
+    };
+    let first = items().find(is_product)?;
+    match offered(first) {
+        true => Some(first),
+        false => items()
+            .filter(is_product)
+            .find(|item| offered(item))
+            .or(Some(first)),
+    }
+}
+
+/// An item of microdata or RDFa in the form of JSON-LD. Items are only so deep, so recursion is bounded.
+fn as_json_ld(item: &Value) -> Value {
+    let Some(properties) = item.get("properties").and_then(Value::as_object) else {
+        return item.clone();
+    };
+    let list = |values: &Value| match values {
+        Value::Array(values) => Value::Array(values.iter().map(as_json_ld).collect()),
+        other => as_json_ld(other),
+    };
+    let mut object: Object = properties
+        .iter()
+        .map(|(name, values)| (name.clone(), list(values)))
+        .collect();
+    object.insert("@type".to_owned(), item["type"].clone());
+    Value::Object(object)
+}
+
+fn is_product(open_graph: &Object) -> bool {
+    let kind = open_graph
+        .get("og:type")
+        .and_then(embedded::string)
+        .unwrap_or_default();
+    let is_kind = ["product", "og:product", "product.item", "product.group"];
+    is_kind.iter().any(|name| kind.eq_ignore_ascii_case(name))
+        || open_graph.contains_key("product:price:amount")
+}
+
+/// Open Graph's properties under the names of schema.org.
+fn of_open_graph(open_graph: &Object) -> Object {
+    const NAMES: [(&str, &str); 10] = [
+        ("name", "og:title"),
+        ("description", "og:description"),
+        ("url", "og:url"),
+        ("image", "og:image"),
+        ("brand", "product:brand"),
+        ("category", "product:category"),
+        ("color", "product:color"),
+        ("sku", "product:retailer_item_id"),
+        ("gtin", "product:ean"),
+        ("mpn", "product:mfr_part_no"),
+    ];
+    const OFFER_NAMES: [(&str, [&str; 2]); 4] = [
+        ("price", ["product:price:amount", "og:price:amount"]),
+        (
+            "priceCurrency",
+            ["product:price:currency", "og:price:currency"],
+        ),
+        ("availability", ["product:availability", "og:availability"]),
+        ("itemCondition", ["product:condition", "og:condition"]),
+    ];
+    let named =
+        |(name, key): &(&str, &str)| Some(((*name).to_owned(), open_graph.get(*key)?.clone()));
+    let mut product: Object = NAMES.iter().filter_map(named).collect();
+    let offered = |(name, keys): &(&str, [&str; 2])| {
+        let value = keys.iter().find_map(|key| open_graph.get(*key))?;
+        Some(((*name).to_owned(), value.clone()))
+    };
+    let offer: Object = OFFER_NAMES.iter().filter_map(offered).collect();
+    if !offer.is_empty() {
+        product.insert("offers".to_owned(), Value::Object(offer));
+    }
+    product
+}
+
+/// Fills what is not known yet from an item of schema.org.
+fn fill(product: &mut Object, item: &Object) {
+    let mut set = |name: &str, value: Option<Value>| {
+        if let Some(value) = value
+            && !product.contains_key(name)
+        {
+            product.insert(name.to_owned(), value);
+        }
+    };
+    for name in [
+        "name",
+        "description",
+        "brand",
+        "category",
+        "color",
+        "sku",
+        "mpn",
+    ] {
+        set(name, text(item, name));
+    }
+    set(
+        "url",
+        text(item, "url")
+            .or_else(|| text(item, "@id"))
+            .filter(is_address),
+    );
+    let gtins = ["gtin", "gtin13", "gtin12", "gtin14", "gtin8", "ean", "isbn"];
+    set("gtin", gtins.into_iter().find_map(|name| text(item, name)));
+    set("image", images(item));
+    set("offers", offers(item));
+    set("rating", rating(item));
+}
+
+fn is_address(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| text.starts_with("http") || text.starts_with('/'))
+}
+
+/// The text of a property: itself, or the name of what it is.
+fn text(item: &Object, name: &str) -> Option<Value> {
+    let value = item.get(name)?;
+    plain(value).map(|text| Value::from(embedded::decode_entities(&text).into_owned()))
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(values) => values.iter().find_map(plain),
+        Value::Object(object) => {
+            let named = ["name", "@value", "url"]
+                .into_iter()
+                .find_map(|key| object.get(key));
+            named.and_then(embedded::string).map(str::to_owned)
+        }
+        other => embedded::string(other).map(str::to_owned),
+    }
+}
+
+/// Addresses of the images.
+fn images(item: &Object) -> Option<Value> {
+    let image = item.get("image")?;
+    let several = match image {
+        Value::Array(images) => images.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let address = |image: &Value| match image {
+        Value::Object(object) => ["contentUrl", "url", "@id"]
+            .into_iter()
+            .find_map(|key| object.get(key).and_then(embedded::string).map(Value::from)),
+        other => embedded::string(other).map(Value::from),
+    };
+    let mut images: Vec<Value> = several
+        .iter()
+        .take(IMAGES_MAX)
+        .filter_map(address)
+        .collect();
+    images.dedup();
+    (!images.is_empty()).then_some(Value::Array(images))
+}
+
+/// The offer with a price, the first of several; a group's from its variants.
+fn offers(item: &Object) -> Option<Value> {
+    let offers = ["offers", "hasVariant"]
+        .into_iter()
+        .find_map(|key| item.get(key))?;
+    let all = || embedded::items(std::slice::from_ref(offers)).take(ITEMS_MAX);
+    let has_price = |offer: &&Object| {
+        ["price", "lowPrice", "priceSpecification"]
+            .iter()
+            .any(|key| offer.contains_key(*key))
+    };
+    let offer = all().find(has_price).or_else(|| all().next())?;
+    let specification = offer.get("priceSpecification").map(std::slice::from_ref);
+    let specification = specification
+        .and_then(|value| embedded::items(value).find(|item| item.contains_key("price")));
+    let places = [Some(offer), specification];
+    let value = |name: &str| {
+        places
+            .into_iter()
+            .flatten()
+            .find_map(|place| place.get(name))
+            .and_then(plain)
+    };
+    let mut told = Object::new();
+    for (name, key) in [
+        ("price", "price"),
+        ("low_price", "lowPrice"),
+        ("high_price", "highPrice"),
+    ] {
+        told.extend(value(key).map(|price| (name.to_owned(), amount(&price))));
+    }
+    told.extend(
+        value("priceCurrency").map(|currency| ("currency".to_owned(), Value::from(currency))),
+    );
+    for (name, key) in [
+        ("availability", "availability"),
+        ("condition", "itemCondition"),
+    ] {
+        told.extend(value(key).map(|term| (name.to_owned(), Value::from(short(&term)))));
+    }
+    (!told.is_empty()).then_some(Value::Object(told))
+}
+
+fn rating(item: &Object) -> Option<Value> {
+    let rating = item.get("aggregateRating").map(std::slice::from_ref)?;
+    let rating = embedded::items(rating).next()?;
+    let mut told = Object::new();
+    for (name, keys) in [
+        ("value", ["ratingValue", "ratingValue"]),
+        ("count", ["reviewCount", "ratingCount"]),
+        ("best", ["bestRating", "bestRating"]),
+    ] {
+        let value = keys
+            .into_iter()
+            .find_map(|key| rating.get(key))
+            .and_then(plain);
+        told.extend(value.map(|value| (name.to_owned(), amount(&value))));
+    }
+    told.contains_key("value").then_some(Value::Object(told))
+}
+
+/// A number when the text is one, otherwise the text as it is: `1.299,00` means this here and that there.
+fn amount(text: &str) -> Value {
+    match text.trim().parse::<Number>() {
+        Ok(number) => Value::Number(number),
+        Err(_) => Value::from(text),
+    }
+}
+
+/// A term without the address of its vocabulary: `InStock`.
+fn short(term: &str) -> &str {
+    term.rsplit(['/', '#'])
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(term)
+}

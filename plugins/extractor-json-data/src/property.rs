@@ -1,0 +1,191 @@
+//! The value of an element that carries a property, for microdata and RDFa, with bounds on the work.
+
+use serde_json::{Map, Value};
+use trawl_sdk::{Element, Kind, Tag};
+
+/// How deep items may lie in each other; deeper ones are left out.
+pub(crate) const ITEM_DEPTH_MAX: usize = 30;
+
+/// Names and types of one element that are taken: each name gets a copy of the value.
+const NAMES_MAX: usize = 8;
+
+/// Nodes that may be looked at for the texts of properties, and again for items that refer to the same elements.
+const STEPS_MAX: usize = 4_000_000;
+
+/// Memory of all items and texts together, in bytes. Properties may lie in each other, and each has the text of those in it.
+const BYTES_MAX: usize = 32 << 20;
+
+/// What an item takes without its texts, about, in bytes.
+const ITEM_BYTES: usize = 1400;
+
+/// What a text takes beside its bytes.
+const VALUE_BYTES: usize = 64;
+
+/// Work that may still be done.
+#[derive(Debug)]
+pub(crate) struct Work {
+    n_steps: usize,
+    n_bytes: usize,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self {
+            n_steps: STEPS_MAX,
+            n_bytes: BYTES_MAX,
+        }
+    }
+}
+
+impl Work {
+    /// One more node is looked at; `false` when that is too much.
+    pub(crate) fn step(&mut self) -> bool {
+        self.n_steps = self.n_steps.saturating_sub(1);
+        self.n_steps > 0
+    }
+
+    /// One more item is made; `false` when there are too many.
+    pub(crate) fn item(&mut self) -> bool {
+        self.take(ITEM_BYTES)
+    }
+
+    /// Takes out what a text of `n_bytes` needs.
+    fn take(&mut self, n_bytes: usize) -> bool {
+        let left = self.n_bytes.checked_sub(n_bytes + VALUE_BYTES);
+        self.n_bytes = left.unwrap_or(self.n_bytes);
+        left.is_some()
+    }
+}
+
+/// What the element says: its address, its machine-readable form, or its text with white space folded. `None` when the work is used up.
+///
+/// Spec: HTML, 5.2.4 "Values"; `content` counts on any element, as search engines read it.
+pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
+    let attribute = |name| element.attr(name).map(str::trim);
+    if let Some(content) = attribute("content") {
+        return work.take(content.len()).then(|| Value::from(content));
+    }
+    let address = match element.tag() {
+        Tag::Audio
+        | Tag::Embed
+        | Tag::Iframe
+        | Tag::Img
+        | Tag::Source
+        | Tag::Track
+        | Tag::Video => attribute("src"),
+        Tag::A | Tag::Area | Tag::Link => attribute("href"),
+        Tag::Object => attribute("data"),
+        _ => None,
+    };
+    if let Some(address) = address {
+        let absolute = element.document().resolve(address);
+        let address = absolute.unwrap_or_else(|| address.to_owned());
+        return work.take(address.len()).then(|| Value::from(address));
+    }
+    let written = match element.tag() {
+        Tag::Data | Tag::Meter => attribute("value"),
+        Tag::Time => attribute("datetime"),
+        Tag::Meta => Some(""),
+        _ => None,
+    };
+    match written {
+        Some(written) => work.take(written.len()).then(|| Value::from(written)),
+        None => text(element, work).map(Value::from),
+    }
+}
+
+/// The element's text with white space folded, scripts and styles left out.
+fn text(element: Element<'_>, work: &mut Work) -> Option<String> {
+    let mut text = String::new();
+    let mut nodes = element.descendants();
+    while let Some(node) = nodes.next() {
+        if !work.step() {
+            return None;
+        }
+        match node.kind() {
+            Kind::Text(part) => {
+                if !work.take(part.len()) {
+                    return None;
+                }
+                push_folded(&mut text, part);
+            }
+            Kind::Element(inner) if matches!(inner.tag(), Tag::Script | Tag::Style) => {
+                nodes.skip_inside(node);
+            }
+            Kind::Element(inner) if inner.tag().is_block() || inner.tag() == Tag::Br => {
+                push_space(&mut text);
+            }
+            Kind::TemplateContents => nodes.skip_inside(node),
+            _ => {}
+        }
+    }
+    text.truncate(text.trim_ascii_end().len());
+    Some(text)
+}
+
+/// Appends a text with white space only between words and once.
+fn push_folded(text: &mut String, part: &str) {
+    let is_blank = |c: char| c.is_ascii_whitespace();
+    if part.starts_with(is_blank) {
+        push_space(text);
+    }
+    for (n, word) in part.split_ascii_whitespace().enumerate() {
+        if n > 0 {
+            text.push(' ');
+        }
+        text.push_str(word);
+    }
+    if part.ends_with(is_blank) {
+        push_space(text);
+    }
+}
+
+fn push_space(text: &mut String) {
+    if !text.is_empty() && !text.ends_with(' ') {
+        text.push(' ');
+    }
+}
+
+/// The names in an attribute.
+pub(crate) fn names(attribute: &str) -> impl Iterator<Item = &str> {
+    attribute.split_ascii_whitespace().take(NAMES_MAX)
+}
+
+/// An item as it is answered.
+pub(crate) fn item(types: Vec<Value>, id: Option<String>, properties: Map<String, Value>) -> Value {
+    let mut item = Map::new();
+    item.insert("type".to_owned(), Value::Array(types));
+    if let Some(id) = id {
+        item.insert("id".to_owned(), Value::from(id));
+    }
+    item.insert("properties".to_owned(), Value::Object(properties));
+    Value::Object(item)
+}
+
+/// Adds a value to each of the properties; an item to the first of them only, so that items in each other do not multiply.
+pub(crate) fn add<'n>(
+    properties: &mut Map<String, Value>,
+    mut names: impl Iterator<Item = &'n str>,
+    value: Value,
+    work: &mut Work,
+) {
+    let Some(first) = names.next() else {
+        return;
+    };
+    if let Value::String(text) = &value {
+        let copies = names.take(NAMES_MAX - 1);
+        for name in copies.take_while(|_| work.take(text.len())) {
+            push(properties, name, value.clone());
+        }
+    }
+    push(properties, first, value);
+}
+
+fn push(properties: &mut Map<String, Value>, name: &str, value: Value) {
+    match properties.get_mut(name) {
+        Some(Value::Array(values)) => values.push(value),
+        _ => {
+            properties.insert(name.to_owned(), Value::Array(vec![value]));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! RDFa Lite. Spec: W3C RDFa Lite 1.1; `about`, `content` and `datetime` count too.
+
+use serde_json::{Map, Value};
+use trawl_sdk::{Document, Element, Kind, Node, Step};
+
+use crate::property::{self, ITEM_DEPTH_MAX, Work};
+
+/// Prefixes of a page that are remembered at once.
+const PREFIXES_MAX: usize = 64;
+
+/// Prefixes that need not be declared, with what they stand for.
+const KNOWN_PREFIXES: [(&str, &str); 6] = [
+    ("schema", "http://schema.org/"),
+    ("og", "http://ogp.me/ns#"),
+    ("dc", "http://purl.org/dc/terms/"),
+    ("dcterms", "http://purl.org/dc/terms/"),
+    ("foaf", "http://xmlns.com/foaf/0.1/"),
+    ("gr", "http://purl.org/goodrelations/v1#"),
+];
+
+/// The page's items in page order, those that are a property of another inside it.
+pub(crate) fn items(document: &Document<'_>) -> Vec<Value> {
+    let mut reader = Reader::default();
+    let mut walk = document.root().walk();
+    while let Some(step) = walk.next() {
+        match step {
+            Step::Enter(node) => match node.kind() {
+                Kind::Element(element) => reader.enter(element),
+                Kind::TemplateContents => walk.skip_tree(),
+                _ => {}
+            },
+            Step::Leave(node) => reader.leave(node),
+        }
+    }
+    reader.top
+}
+
+/// An item that has begun and not ended.
+struct Open {
+    types: Vec<Value>,
+    id: Option<String>,
+    properties: Map<String, Value>,
+    /// Names under which it belongs to the item around it; none for an item of its own.
+    names: Vec<String>,
+}
+
+/// What an element changes for those inside it.
+struct Scope<'a> {
+    node: Node<'a>,
+    /// Vocabulary that held before.
+    vocab: &'a str,
+    n_prefixes: usize,
+    is_item: bool,
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    work: Work,
+    vocab: &'a str,
+    prefixes: Vec<(&'a str, &'a str)>,
+    scopes: Vec<Scope<'a>>,
+    open: Vec<Open>,
+    top: Vec<Value>,
+}
+
+impl<'a> Reader<'a> {
+    fn enter(&mut self, element: Element<'a>) {
+        let (mut vocab, mut prefix, mut types, mut names) = (None, None, None, None);
+        for (name, value) in element.attrs() {
+            match name {
+                "vocab" => vocab = Some(value.trim_ascii()),
+                "prefix" => prefix = Some(value),
+                "typeof" => types = Some(value),
+                "property" => names = Some(value),
+                _ => {}
+            }
+        }
+        let is_type = |types: &&str| !types.trim_ascii().is_empty() && self.work.item();
+        let types = types.filter(is_type);
+        if vocab.is_some() || prefix.is_some() || types.is_some() {
+            self.scopes.push(Scope {
+                node: element.node(),
+                vocab: self.vocab,
+                n_prefixes: self.prefixes.len(),
+                is_item: types.is_some(),
+            });
+        }
+        self.vocab = vocab.unwrap_or(self.vocab);
+        self.declare(prefix.unwrap_or_default());
+        match types {
+            Some(types) => self.begin(element, types, names.unwrap_or_default()),
+            None => self.read_property(element, names.unwrap_or_default()),
+        }
+    }
+
+    fn declare(&mut self, prefixes: &'a str) {
+        let mut words = prefixes.split_ascii_whitespace();
+        while let (Some(prefix), Some(meaning)) = (words.next(), words.next())
+            && self.prefixes.len() < PREFIXES_MAX
+        {
+            self.prefixes.push((prefix.trim_end_matches(':'), meaning));
+        }
+    }
+
+    fn begin(&mut self, element: Element<'a>, types: &str, names: &str) {
+        let id = ["resource", "about", "href", "src"]
+            .into_iter()
+            .find_map(|name| element.attr(name));
+        let names = match self.open.is_empty() {
+            true => Vec::new(),
+            false => property::names(names)
+                .map(|name| self.short(name))
+                .collect(),
+        };
+        self.open.push(Open {
+            types: property::names(types)
+                .map(|name| Value::from(self.long(name)))
+                .collect(),
+            id: id.and_then(|id| element.document().resolve(id)),
+            properties: Map::new(),
+            names,
+        });
+    }
+
+    fn read_property(&mut self, element: Element<'a>, names: &str) {
+        if names.is_empty() || self.open.is_empty() {
+            return;
+        }
+        let address = element
+            .attr("resource")
+            .filter(|_| !element.has_attr("content"));
+        let value = match address {
+            Some(address) => element.document().resolve(address).map(Value::from),
+            None => property::value(element, &mut self.work),
+        };
+        let names: Vec<String> = property::names(names)
+            .map(|name| self.short(name))
+            .collect();
+        if let (Some(value), Some(item)) = (value, self.open.last_mut()) {
+            let names = names.iter().map(String::as_str);
+            property::add(&mut item.properties, names, value, &mut self.work);
+        }
+    }
+
+    fn leave(&mut self, node: Node<'a>) {
+        let Some(scope) = self.scopes.pop_if(|scope| scope.node == node) else {
+            return;
+        };
+        self.vocab = scope.vocab;
+        self.prefixes.truncate(scope.n_prefixes);
+        if scope.is_item
+            && let Some(open) = self.open.pop()
+        {
+            self.end(open);
+        }
+    }
+
+    fn end(&mut self, open: Open) {
+        let depth = self.open.len();
+        let item = property::item(open.types, open.id, open.properties);
+        match self.open.last_mut() {
+            Some(outer) if !open.names.is_empty() => {
+                if depth < ITEM_DEPTH_MAX {
+                    let names = open.names.iter().map(String::as_str);
+                    property::add(&mut outer.properties, names, item, &mut self.work);
+                }
+            }
+            _ => self.top.push(item),
+        }
+    }
+
+    /// A type's full address, as far as its vocabulary is known.
+    fn long(&self, name: &str) -> String {
+        match name.split_once(':') {
+            Some((_, rest)) if rest.starts_with("//") => name.to_owned(),
+            Some((prefix, rest)) => match self.meaning(prefix) {
+                Some(meaning) => format!("{meaning}{rest}"),
+                None => name.to_owned(),
+            },
+            None => format!("{}{name}", self.vocab),
+        }
+    }
+
+    /// A property's name: without its prefix in the vocabulary of schema.org, otherwise as the page writes it.
+    fn short(&self, name: &str) -> String {
+        let is_schema = |meaning: &str| meaning.trim_end_matches('/').ends_with("schema.org");
+        let local = name
+            .split_once(':')
+            .filter(|(prefix, _)| self.meaning(prefix).is_some_and(is_schema));
+        let local = local.map_or(name, |(_, local)| local);
+        let full = local.split_once("schema.org/");
+        full.map_or(local, |(_, local)| local).to_owned()
+    }
+
+    fn meaning(&self, prefix: &str) -> Option<&'a str> {
+        let declared = self.prefixes.iter().rev().chain(&KNOWN_PREFIXES);
+        declared
+            .into_iter()
+            .find(|(own, _)| *own == prefix)
+            .map(|(_, meaning)| *meaning)
+    }
+}

@@ -1,0 +1,201 @@
+//! What stands in scripts, and in the attribute that Inertia uses like one.
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+use trawl_sdk::embedded::{self, Budget};
+use trawl_sdk::{Document, Element, Kind, Tag};
+
+use crate::assignment::{self, Event};
+use crate::call::{self, some_data};
+use crate::flat::{Style, revive};
+use crate::flight;
+use crate::sources::Sources;
+
+/// Types of scripts that are JSON for the browser, not for the page.
+const BROWSER_TYPES: [&str; 2] = ["importmap", "speculationrules"];
+
+/// Types of scripts that are code.
+const CODE_TYPES: [&str; 6] = [
+    "",
+    "text/javascript",
+    "module",
+    "application/javascript",
+    "text/ecmascript",
+    "application/x-javascript",
+];
+
+/// Reads all scripts: those that are JSON first, so that code cannot use up the budget before them.
+pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut Budget) {
+    let mut code = Vec::new();
+    let mut nodes = document.descendants();
+    while let Some(node) = nodes.next() {
+        match node.kind() {
+            Kind::TemplateContents => nodes.skip_inside(node),
+            Kind::Element(element) if element.tag() == Tag::Script => {
+                let is_data = read_data(element, sources, budget);
+                code.extend((!is_data).then_some(element));
+            }
+            Kind::Element(element) => read_inertia(element, sources, budget),
+            _ => {}
+        }
+    }
+    let mut streams = Streams::default();
+    for script in code {
+        let text = embedded::script_text(script);
+        let is_module = embedded::script_type(script).eq_ignore_ascii_case("module");
+        assignment::scan(&text, is_module, budget, |event, budget| match event {
+            Event::Assigned(name, value) => sources.set_state(name, value),
+            Event::Called(name, argument) => streams.called(name, argument, sources, budget),
+        });
+    }
+    streams.finish(sources, budget);
+}
+
+/// Reads a script that is data; `false` when it is code.
+fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) -> bool {
+    let kind = embedded::script_type(script).to_ascii_lowercase();
+    if CODE_TYPES.contains(&kind.as_str()) {
+        return false;
+    }
+    if BROWSER_TYPES.contains(&kind.as_str()) {
+        return true;
+    }
+    let text = embedded::script_text(script);
+    let is_json = kind == "application/json"
+        || kind.ends_with("/json")
+        || kind.ends_with("+json")
+        || kind.ends_with("-json");
+    let text = text.trim_ascii();
+    // Other types are templates more often than not: only what is JSON to the letter counts.
+    let is_correct = || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    let is_data = is_json || (text.starts_with(['{', '[']) && is_correct());
+    if !is_data {
+        return true;
+    }
+    let values = match text.contains("{&q;") {
+        true => embedded::read_within(&angular_text(text), budget),
+        false => embedded::read_within(text, budget),
+    };
+    for value in values {
+        place(script, &kind, value, sources, budget);
+    }
+    true
+}
+
+/// Puts the value of a script that is JSON where its type and id say.
+fn place(
+    script: Element<'_>,
+    kind: &str,
+    mut value: Value,
+    sources: &mut Sources,
+    budget: &mut Budget,
+) {
+    let id = script.id().unwrap_or_default();
+    if kind == "application/ld+json" {
+        sources.push("json_ld", value);
+    } else if id == "__NUXT_DATA__" || script.has_attr("data-nuxt-data") {
+        match revive(&value, Style::Devalue, budget) {
+            Some(state) => sources.set_state("__NUXT__", state),
+            None => sources.push("other_scripts", value),
+        }
+    } else if script.has_attr("data-sveltekit-fetched") {
+        let url = script.attr("data-url").unwrap_or_default();
+        sources.push_in("sveltekit", "fetched", fetched(url, &mut value, budget));
+    } else if !sources.set_by_id(id, &mut value) {
+        sources.push("other_scripts", value);
+    }
+}
+
+/// An answer that SvelteKit's server got for the page; its body is JSON in a string.
+fn fetched(url: &str, answer: &mut Value, budget: &mut Budget) -> Value {
+    let body = match answer.get_mut("body").map(Value::take) {
+        Some(Value::String(text)) => {
+            let parsed = embedded::read_within(&text, budget).into_iter().next();
+            parsed.unwrap_or(Value::String(text))
+        }
+        body => body.unwrap_or_default(),
+    };
+    json!({"url": url, "status": answer.get("status"), "body": body})
+}
+
+/// Angular's older way to write JSON into a script.
+fn angular_text(text: &str) -> String {
+    let text = text
+        .replace("&q;", "\"")
+        .replace("&s;", "'")
+        .replace("&l;", "<")
+        .replace("&g;", ">");
+    text.replace("&a;", "&")
+}
+
+/// Inertia keeps its page object in an attribute of the element it draws into.
+fn read_inertia(element: Element<'_>, sources: &mut Sources, budget: &mut Budget) {
+    let page = element
+        .attr("data-page")
+        .filter(|page| page.starts_with("{\"component\""));
+    if let Some(page) = page
+        && let Some(Value::Object(page)) = embedded::read_within(page, budget).into_iter().next()
+    {
+        sources.set_object("inertia", page);
+    }
+}
+
+/// Data that comes in pieces, each with a call.
+#[derive(Default)]
+struct Streams {
+    flight: String,
+    remix: String,
+    /// Whether the call that starts SvelteKit was read: a page has one.
+    is_started: bool,
+}
+
+impl Streams {
+    fn called(&mut self, name: &str, argument: &str, sources: &mut Sources, budget: &mut Budget) {
+        if name.ends_with("__next_f.push") {
+            self.flight += &flight::piece(argument, budget).unwrap_or_default();
+        } else if name.ends_with("enqueue") {
+            let string = argument.trim_ascii_start();
+            if string.starts_with(['"', '\''])
+                && let Some(found) = embedded::prefix(string, budget)
+                && let Value::String(piece) = found.value
+            {
+                self.remix += &piece;
+            }
+        } else if !self.is_started {
+            self.is_started = true;
+            let data = sveltekit_data(argument, budget);
+            data.into_iter()
+                .for_each(|data| sources.set_in("sveltekit", "data", data));
+        }
+    }
+
+    fn finish(self, sources: &mut Sources, budget: &mut Budget) {
+        sources.set_object("next_flight", flight::rows(&self.flight, budget));
+        // The first line is the answer, the others bring what was promised in it.
+        let line = self.remix.lines().next().unwrap_or_default();
+        if line.is_empty() {
+            return;
+        }
+        let list = embedded::read_within(line, budget)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        if let Some(Value::Object(mut state)) =
+            revive(&list, Style::TurboStream, budget).and_then(some_data)
+        {
+            let mut context = Map::new();
+            context.append(&mut state);
+            sources.set_state("__remixContext", json!({"state": context}));
+        }
+    }
+}
+
+/// The `data` of `kit.start(app, element, {node_ids: […], data: […]})`.
+fn sveltekit_data(arguments: &str, budget: &mut Budget) -> Option<Value> {
+    /// Longest text of the arguments before the object, in bytes.
+    const ARGUMENTS_BYTES_MAX: usize = 200;
+    let head = &arguments.as_bytes()[..arguments.len().min(ARGUMENTS_BYTES_MAX)];
+    let at = head.iter().position(|&byte| byte == b'{')?;
+    let options = call::literal_with(arguments, at, &[], budget)?.value?;
+    options.get("data").cloned().and_then(some_data)
+}

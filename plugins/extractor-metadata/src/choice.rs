@@ -1,0 +1,389 @@
+//! Which of several sources is believed.
+
+use trawl_sdk::Document;
+
+use crate::date::{self, Order};
+use crate::head::{Head, some_text};
+use crate::headline::{letters, likeness, without_site, without_tail};
+use crate::schema::Schema;
+use crate::seen::{Seen, SeenDate};
+use crate::{Known, author};
+
+/// `meta` names that hold the author, the surest first.
+const AUTHOR_NAMES: [&str; 13] = [
+    "author",
+    "article:author",
+    "article:author_name",
+    "citation_author",
+    "dc.creator",
+    "dcterms.creator",
+    "dc.contributor",
+    "parsely-author",
+    "sailthru.author",
+    "byl",
+    "cxenseparse:author",
+    "rbauthors",
+    "og:author",
+];
+
+/// `meta` names that hold the day of publication, the surest first.
+const PUBLISHED_NAMES: [&str; 27] = [
+    "article:published_time",
+    "datepublished",
+    "og:published_time",
+    "citation_publication_date",
+    "citation_online_date",
+    "citation_date",
+    "dcterms.issued",
+    "dc.date.issued",
+    "dcterms.created",
+    "dc.date.created",
+    "dcterms.date",
+    "dc.date",
+    "dc.issued",
+    "prism.publicationdate",
+    "parsely-pub-date",
+    "sailthru.date",
+    "cxenseparse:recs:publishtime",
+    "publish_date",
+    "publish-date",
+    "published_date",
+    "published-date",
+    "publication_date",
+    "pubdate",
+    "article.published",
+    "originalpublicationdate",
+    "date",
+    "book:release_date",
+];
+
+/// `meta` names that hold the day of the last change.
+const MODIFIED_NAMES: [&str; 10] = [
+    "article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "dcterms.modified",
+    "dc.date.modified",
+    "lastmod",
+    "last_modified",
+    "last-modified",
+    "article.updated",
+    "revised",
+];
+
+/// Share of the words of a title that a shown headline must have, in percent.
+const LIKENESS_MIN: usize = 50;
+
+/// Languages and regions that write the month before the day.
+const MONTH_FIRST: [&str; 5] = ["en-us", "en_us", "en", "en-ph", "fil"];
+
+/// Everything that was found, and how to choose from it.
+pub(crate) struct Choice<'a> {
+    document: &'a Document<'a>,
+    head: Head<'a>,
+    schema: Schema,
+    seen: Seen<'a>,
+    domain: Option<&'a str>,
+    path: Option<&'a str>,
+}
+
+impl<'a> Choice<'a> {
+    pub(crate) fn of(
+        document: &'a Document<'a>,
+        domain: Option<&'a str>,
+        path: Option<&'a str>,
+    ) -> Self {
+        Self {
+            document,
+            head: Head::of(document),
+            schema: Schema::of(document),
+            seen: Seen::of(document),
+            domain,
+            path,
+        }
+    }
+
+    pub(crate) fn title(&self) -> String {
+        let title = self
+            .head
+            .title
+            .clone()
+            .or_else(|| self.head.text(&["og:title", "twitter:title"]));
+        title.or_else(|| self.headline()).unwrap_or_default()
+    }
+
+    pub(crate) fn description(&self) -> String {
+        let names = [
+            "description",
+            "og:description",
+            "twitter:description",
+            "dc.description",
+            "dcterms.description",
+        ];
+        let told = self.head.text(&names);
+        told.or_else(|| self.schema.text(&["description"]))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn keywords(&self) -> Option<Vec<String>> {
+        let words = |text: &str| text.split(',').filter_map(some_text).collect::<Vec<_>>();
+        if let Some(keywords) = self.head.meta(&[
+            "keywords",
+            "news_keywords",
+            "citation_keywords",
+            "parsely-tags",
+        ]) {
+            return Some(words(keywords));
+        }
+        let tags: Vec<String> = self.head.all("article:tag").flat_map(words).collect();
+        let tags = (!tags.is_empty()).then_some(tags);
+        tags.or_else(|| {
+            self.schema
+                .work_text(&["keywords"])
+                .map(|text| words(&text))
+        })
+    }
+
+    pub(crate) fn image(&self) -> Option<String> {
+        let names = [
+            "og:image",
+            "og:image:url",
+            "og:image:secure_url",
+            "twitter:image",
+            "twitter:image:src",
+        ];
+        let address = self.head.meta(&names).or(self.head.image);
+        address.and_then(|address| self.document.resolve(address))
+    }
+
+    pub(crate) fn language(&self) -> Option<String> {
+        let told = self
+            .head
+            .language
+            .or_else(|| self.head.meta(&["content-language"]));
+        let told = told.map(|language| language.split(',').next().unwrap_or(language).trim());
+        let locale = || {
+            self.head
+                .meta(&["og:locale", "dc.language", "dcterms.language", "language"])
+        };
+        let language = told
+            .map(str::to_owned)
+            .or_else(|| locale().map(|locale| locale.replace('_', "-")));
+        language.or_else(|| self.schema.text(&["inLanguage"]))
+    }
+
+    pub(crate) fn canonical(&self) -> Option<String> {
+        let canonical = self
+            .head
+            .canonical
+            .and_then(|address| self.document.resolve(address));
+        canonical.or_else(|| self.og_url())
+    }
+
+    fn og_url(&self) -> Option<String> {
+        let address = self.head.meta(&["og:url"])?;
+        self.document.resolve(address)
+    }
+
+    pub(crate) fn known(&self, title: &str) -> Known {
+        let head = &self.head;
+        let absolute = |address: &str| self.document.resolve(address);
+        Known {
+            headline: self.headline().filter(|headline| headline != title),
+            author: self.author(),
+            published_time: self.published(),
+            modified_time: self.modified(),
+            site_name: self.site_name(),
+            icon: head.icon().and_then(absolute),
+            feeds: head
+                .feeds
+                .iter()
+                .filter_map(|feed| absolute(feed))
+                .collect(),
+            og_title: head.text(&["og:title"]),
+            og_description: head.text(&["og:description"]),
+            og_type: head.text(&["og:type"]),
+            og_url: self.og_url(),
+            twitter_card: head.text(&["twitter:card"]),
+            twitter_site: head.text(&["twitter:site"]),
+            section: head
+                .text(&["article:section"])
+                .or_else(|| self.schema.work_text(&["articleSection"])),
+            robots: head.text(&["robots"]),
+            viewport: head.text(&["viewport"]),
+            theme_color: head.text(&["theme-color"]),
+            generator: head.text(&["generator"]),
+        }
+    }
+
+    fn site_name(&self) -> Option<String> {
+        let told = self
+            .head
+            .text(&["og:site_name"])
+            .or_else(|| self.schema.site_name());
+        told.or_else(|| {
+            self.head
+                .text(&["application-name", "dc.publisher", "citation_journal_title"])
+        })
+    }
+
+    /// What the page shows as its title: the `h1` that says what the title does, else what data and previews say.
+    fn headline(&self) -> Option<String> {
+        let site = self.site_name();
+        let cut = |title: &str| without_site(title, site.as_deref(), self.domain).to_owned();
+        let title = self.head.title.as_deref().map(cut);
+        let preview = self
+            .head
+            .text(&["og:title", "twitter:title", "dc.title", "citation_title"]);
+        let is_site = |text: &str| cut(&format!("{text} | {text}")) == *text;
+        let told = self
+            .schema
+            .work_text(&["headline", "name"])
+            .filter(|text| !is_site(text));
+        let told = told
+            .or_else(|| preview.clone())
+            .map(|text| without_tail(&cut(&text)).to_owned());
+        let titles = [
+            self.head.title.as_deref(),
+            told.as_deref(),
+            preview.as_deref(),
+        ];
+        let shown = self.seen.headlines.iter().chain(&self.seen.item_headline);
+        let shown = shown.filter(|text| !is_site(text));
+        let likeness = |text: &&String| {
+            titles
+                .into_iter()
+                .flatten()
+                .map(|title| likeness(text, title))
+                .max()
+                .unwrap_or(0)
+        };
+        let best = shown
+            .map(|text| (likeness(&text), text))
+            .max_by_key(|(likeness, text)| (*likeness, text.len()));
+        let best = best
+            .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+            .map(|(_, text)| text.clone());
+        let tailless = || title.as_deref().map(|title| without_tail(title).to_owned());
+        best.or(told).or_else(tailless)
+    }
+
+    fn author(&self) -> Option<String> {
+        let site = self.site_name();
+        let is_site = |name: &String| {
+            site.as_deref()
+                .is_some_and(|site| letters(site) == letters(name))
+        };
+        let mut candidates = self.authors().into_iter().flatten();
+        let first = candidates.next()?;
+        // A site that names itself as the author may name the person elsewhere.
+        let other = if is_site(&first) {
+            candidates.find(|name| !is_site(name))
+        } else {
+            None
+        };
+        Some(other.unwrap_or(first))
+    }
+
+    /// What each source says of the author, the surest first.
+    fn authors(&self) -> [Option<String>; 6] {
+        let of_schema = self.schema.authors();
+        let of_schema = of_schema.iter().filter_map(|name| author::of_data(name));
+        [
+            author::joined(of_schema),
+            AUTHOR_NAMES
+                .iter()
+                .find_map(|name| self.named_authors(name)),
+            author::joined(shown(&self.seen.item_authors)),
+            author::joined(shown(&self.seen.linked_authors).take(1)),
+            self.classed_author(),
+            self.led_author(),
+        ]
+    }
+
+    /// The name behind a "by" that stands near the headline.
+    fn led_author(&self) -> Option<String> {
+        let texts = &self.seen.texts;
+        let following = texts.iter().skip(1).map(Some).chain([None]);
+        texts
+            .iter()
+            .zip(following)
+            .find_map(|(text, next)| author::of_led(text, next.map(String::as_str)))
+    }
+
+    fn named_authors(&self, name: &str) -> Option<String> {
+        author::joined(
+            self.head
+                .all(name)
+                .filter_map(some_text)
+                .filter_map(|text| author::of_data(&text)),
+        )
+    }
+
+    /// The name that stands in the element whose class is surest.
+    fn classed_author(&self) -> Option<String> {
+        let names = self.seen.classed_authors.iter();
+        let names = names.filter_map(|(place, text)| Some((place, author::of_shown(text)?)));
+        names.min_by_key(|(place, _)| *place).map(|(_, name)| name)
+    }
+
+    fn published(&self) -> Option<String> {
+        let of_schema = ["datePublished", "dateCreated", "uploadDate"];
+        let of_schema = of_schema
+            .into_iter()
+            .filter_map(|name| self.schema.date(name));
+        of_schema
+            .filter_map(|text| date::machine(&text))
+            .next()
+            .or_else(|| self.named_date(&PUBLISHED_NAMES))
+            .or_else(|| self.seen_date(&self.seen.item_dates))
+            .or_else(|| self.seen_date(&self.seen.published_times))
+            .or_else(|| self.path.and_then(date::of_path))
+            .or_else(|| self.seen_date(&self.seen.times))
+            .or_else(|| self.shown_date(&self.seen.classed_dates))
+            .or_else(|| self.shown_date(&self.seen.texts))
+    }
+
+    fn modified(&self) -> Option<String> {
+        let of_schema = self
+            .schema
+            .date("dateModified")
+            .and_then(|text| date::machine(&text));
+        of_schema
+            .or_else(|| self.named_date(&MODIFIED_NAMES))
+            .or_else(|| self.seen_date(&self.seen.item_changes))
+            .or_else(|| self.seen_date(&self.seen.changed_times))
+    }
+
+    fn named_date(&self, names: &[&str]) -> Option<String> {
+        let contents = names.iter().flat_map(|name| self.head.all(name));
+        contents.filter_map(date::machine).next()
+    }
+
+    fn seen_date(&self, dates: &[SeenDate]) -> Option<String> {
+        let read = |seen: &SeenDate| match seen.is_machine {
+            true => date::machine(&seen.text),
+            false => date::visible(&seen.text, self.order()),
+        };
+        dates.iter().find_map(read)
+    }
+
+    fn shown_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
+        let order = self.order();
+        texts
+            .into_iter()
+            .find_map(|text| date::visible(text, order))
+    }
+
+    fn order(&self) -> Order {
+        let language = self.language().unwrap_or_default().to_lowercase();
+        match language.is_empty() || MONTH_FIRST.contains(&language.as_str()) {
+            true => Order::MonthFirst,
+            false => Order::DayFirst,
+        }
+    }
+}
+
+fn shown(names: &[String]) -> impl Iterator<Item = String> {
+    names.iter().filter_map(|name| author::of_shown(name))
+}

@@ -1,0 +1,427 @@
+//! Dates as pages write them, in one form: `2024-05-17`, or `2024-05-17T10:00:00+02:00` where a time is known.
+
+use crate::months::month_of;
+
+/// Years that are believed.
+const YEARS: std::ops::RangeInclusive<u32> = 1980..=2099;
+
+/// Longest text that is searched for a date, in bytes.
+pub(crate) const TEXT_BYTES_MAX: usize = 200;
+
+/// What `05/06/2024` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The fifth of June.
+    DayFirst,
+    /// May the sixth.
+    MonthFirst,
+}
+
+/// Reads a date that is written for machines, in one of many ways; as people write it as a last resort.
+pub(crate) fn machine(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return of_digits(text);
+    }
+    of_iso(text).or_else(|| visible(text, Order::MonthFirst))
+}
+
+/// `20240517`, seconds or milliseconds since 1970, `20240517100000`.
+fn of_digits(digits: &str) -> Option<String> {
+    match digits.len() {
+        8 | 12 | 14 => {
+            let date = day(
+                digits[..4].parse().ok()?,
+                digits[4..6].parse().ok()?,
+                digits[6..8].parse().ok()?,
+            )?;
+            Some(date)
+        }
+        10 => of_unix(digits.parse().ok()?),
+        13 => of_unix(digits.parse::<u64>().ok()? / 1_000),
+        _ => None,
+    }
+}
+
+/// The day and time of so many seconds since 1970.
+fn of_unix(seconds: u64) -> Option<String> {
+    const DAY_SECONDS: u64 = 86_400;
+    let (days, time) = (seconds / DAY_SECONDS, seconds % DAY_SECONDS);
+    // Days are counted in eras of 400 years that begin in March, so that a leap day is the last of its year.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let date = day(year as u32, month as u32, day_of_month as u32)?;
+    let (hours, minutes, seconds) = (time / 3_600, time / 60 % 60, time % 60);
+    Some(format!("{date}T{hours:02}:{minutes:02}:{seconds:02}Z"))
+}
+
+/// `2024-05-17`, `2024/5/17 10:00`, `2024-05-17T10:00:00.000+0200`.
+fn of_iso(text: &str) -> Option<String> {
+    let (year, rest) = number(text, 4, 4)?;
+    let mark = rest
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '-' | '/' | '.'))?;
+    let (month, rest) = number(&rest[1..], 1, 2)?;
+    let (day_of_month, rest) = number(rest.strip_prefix(mark)?, 1, 2)?;
+    let date = day(year, month, day_of_month)?;
+    let time = rest
+        .strip_prefix(['T', 't'])
+        .unwrap_or(rest.trim_ascii_start());
+    Some(match time_of(time) {
+        Some(time) => format!("{date}T{time}"),
+        None => date,
+    })
+}
+
+/// `10:00`, `10:00:00.000Z`, `10:00:00 +0200`.
+fn time_of(text: &str) -> Option<String> {
+    let (hours, rest) = number(text, 1, 2)?;
+    let (minutes, rest) = number(rest.strip_prefix(':')?, 2, 2)?;
+    let (seconds, rest) = match rest.strip_prefix(':').and_then(|rest| number(rest, 2, 2)) {
+        Some(found) => found,
+        None => (0, rest),
+    };
+    if hours > 23 || minutes > 59 || seconds > 60 {
+        return None;
+    }
+    let rest = match rest.strip_prefix(['.', ',']) {
+        Some(fraction) => fraction.trim_start_matches(|c: char| c.is_ascii_digit()),
+        None => rest,
+    };
+    let zone = zone_of(rest.trim_ascii()).unwrap_or_default();
+    Some(format!("{hours:02}:{minutes:02}:{seconds:02}{zone}"))
+}
+
+fn zone_of(text: &str) -> Option<String> {
+    if ["Z", "z", "UTC", "GMT"].contains(&text) {
+        return Some("Z".to_owned());
+    }
+    let sign = text
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '+' | '-'))?;
+    let (hours, minutes) = match number(&text[1..], 4, 4) {
+        Some((both, _)) => (both / 100, both % 100),
+        None => {
+            let (hours, rest) = number(&text[1..], 2, 2)?;
+            let minutes = rest.strip_prefix(':').and_then(|rest| number(rest, 2, 2));
+            (hours, minutes.map_or(0, |(minutes, _)| minutes))
+        }
+    };
+    Some(format!("{sign}{hours:02}:{minutes:02}"))
+}
+
+/// The number of `min` to `max` digits that the text begins with, and what follows.
+fn number(text: &str, min: usize, max: usize) -> Option<(u32, &str)> {
+    let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    (min..=max).contains(&n_digits).then_some(())?;
+    Some((text[..n_digits].parse().ok()?, &text[n_digits..]))
+}
+
+/// The day as text, when there is such a day.
+fn day(year: u32, month: u32, day: u32) -> Option<String> {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let n_days = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    let is_day = YEARS.contains(&year) && (1..=n_days).contains(&day);
+    is_day.then(|| format!("{year:04}-{month:02}-{day:02}"))
+}
+
+/// A word or number of a text.
+#[derive(Clone, Copy, Debug)]
+enum Part<'a> {
+    /// A number, with how many digits it has.
+    Number(u32, usize),
+    /// A word.
+    Word(&'a str),
+    /// A mark that dates are written with.
+    Mark(char),
+}
+
+/// The first full date in a text that people read: day, month (a number, or a name in one of many languages) and year.
+pub(crate) fn visible(text: &str, order: Order) -> Option<String> {
+    let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+    let parts = parts(text);
+    (0..parts.len()).find_map(|at| date_at(&parts[at..], order))
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_digit = |c: char| c.is_ascii_digit();
+        let is_letter =
+            |c: char| c.is_alphabetic() && !matches!(c, '年' | '月' | '日' | '년' | '월' | '일');
+        let after = match first {
+            _ if is_digit(first) => rest.trim_start_matches(is_digit),
+            _ if is_letter(first) => rest.trim_start_matches(is_letter),
+            _ => &rest[first.len_utf8()..],
+        };
+        let part = &rest[..rest.len() - after.len()];
+        match first {
+            _ if is_digit(first) => {
+                parts.push(Part::Number(part.parse().unwrap_or(u32::MAX), part.len()))
+            }
+            _ if is_letter(first) => parts.push(Part::Word(part)),
+            '-' | '/' | '.' | '年' | '月' | '년' | '월' => parts.push(Part::Mark(first)),
+            '\u{2010}' | '\u{2011}' | '\u{2013}' => parts.push(Part::Mark('-')),
+            _ => {}
+        }
+        rest = after;
+    }
+    parts
+}
+
+fn date_at(parts: &[Part<'_>], order: Order) -> Option<String> {
+    use Part::{Mark, Number, Word};
+    match *parts {
+        [
+            Number(year, 4),
+            Mark('年' | '년'),
+            Number(month, 1..=2),
+            Mark('月' | '월'),
+            Number(date, 1..=2),
+            ..,
+        ] => day(year, month, date),
+        [
+            Number(year, 4),
+            Mark(a),
+            Number(month, 1..=2),
+            Mark(b),
+            Number(date, 1..=2),
+            ..,
+        ] if a == b => day(year, month, date),
+        [
+            Number(first, 1..=2),
+            Mark(a),
+            Number(second, 1..=2),
+            Mark(b),
+            Number(year, n_digits @ (2 | 4)),
+            ..,
+        ] if a == b => {
+            let year = if n_digits == 2 { 2000 + year } else { year };
+            let is_day_first = a != '/' || first > 12 || (order == Order::DayFirst && second <= 12);
+            match is_day_first {
+                true => day(year, second, first),
+                false => day(year, first, second),
+            }
+        }
+        [Number(date, 1..=2), ref rest @ ..] => {
+            let rest = without_words(
+                rest,
+                &[
+                    ".", "-", "/", "st", "nd", "rd", "th", "er", "º", "de", "of", "d",
+                ],
+            );
+            let [Word(name), rest @ ..] = rest else {
+                return None;
+            };
+            let rest = without_words(rest, &[".", "-", "/", "de", "del", "of", "г"]);
+            let [Number(year, 4), ..] = *rest else {
+                return None;
+            };
+            day(year, month_of(name)?, date)
+        }
+        [Word(name), ref rest @ ..] => {
+            let rest = without_words(rest, &[".", "-"]);
+            let [Number(date, 1..=2), rest @ ..] = rest else {
+                return None;
+            };
+            let rest = without_words(rest, &[".", "-", "st", "nd", "rd", "th"]);
+            let [Number(year, 4), ..] = *rest else {
+                return None;
+            };
+            day(year, month_of(name)?, *date)
+        }
+        _ => None,
+    }
+}
+
+/// The parts behind up to two of these words and marks.
+fn without_words<'p, 't>(mut parts: &'p [Part<'t>], words: &[&str]) -> &'p [Part<'t>] {
+    for _ in 0..2 {
+        let is_left_out = match parts.first() {
+            Some(Part::Word(word)) => words.iter().any(|known| word.eq_ignore_ascii_case(known)),
+            Some(Part::Mark(mark)) => words.contains(&&*mark.encode_utf8(&mut [0; 4])),
+            _ => false,
+        };
+        if !is_left_out {
+            break;
+        }
+        parts = &parts[1..];
+    }
+    parts
+}
+
+/// The day that stands in the path of an address: `/2024/05/17/`, `/2024-05-17-name`, `/20240517/`.
+pub(crate) fn of_path(path: &str) -> Option<String> {
+    let mut segments = path.split('/').skip(1);
+    let triple = path
+        .split('/')
+        .zip(path.split('/').skip(1))
+        .zip(path.split('/').skip(2));
+    let of_triple = |((year, month), date): ((&str, &str), &str)| {
+        let (year, rest) = number(year, 4, 4)?;
+        let (month, more) = number(month, 1, 2)?;
+        let (date, _) = number(date, 1, 2)?;
+        (rest.is_empty() && more.is_empty()).then(|| day(year, month, date))?
+    };
+    triple.into_iter().find_map(of_triple).or_else(|| {
+        segments.find_map(|segment| {
+            let head = segment
+                .get(..8)
+                .filter(|head| head.bytes().all(|byte| byte.is_ascii_digit()));
+            let is_whole = !segment.as_bytes().get(8).is_some_and(u8::is_ascii_digit);
+            match head.filter(|_| is_whole) {
+                Some(digits) => of_digits(digits),
+                None => segment
+                    .get(..10)
+                    .filter(|head| head.contains('-'))
+                    .and_then(of_iso),
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, machine, of_path, visible};
+
+    #[test]
+    fn dates_for_machines_are_read_in_their_forms() {
+        for (text, expected) in [
+            ("2024-05-17", "2024-05-17"),
+            ("2024-05-17T10:00:00+02:00", "2024-05-17T10:00:00+02:00"),
+            ("2024-05-17T10:00:00.123Z", "2024-05-17T10:00:00Z"),
+            ("2024-05-17 10:00", "2024-05-17T10:00:00"),
+            ("2024-05-17T10:00:00-0530", "2024-05-17T10:00:00-05:30"),
+            ("2024/5/7", "2024-05-07"),
+            ("20240517", "2024-05-17"),
+            ("1715940000", "2024-05-17T10:00:00Z"),
+            ("1715940000000", "2024-05-17T10:00:00Z"),
+            ("1709164800", "2024-02-29T00:00:00Z"),
+            ("Fri, 17 May 2024 10:00:00 GMT", "2024-05-17"),
+            ("05/17/2024", "2024-05-17"),
+        ] {
+            assert_eq!(machine(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_day_is_no_date() {
+        for text in [
+            "",
+            "2024-13-01",
+            "2023-02-29",
+            "1024-01-01",
+            "today",
+            "2024",
+            "2024-05",
+            "99999999999",
+            "12.5.3",
+            "1/2",
+        ] {
+            assert_eq!(machine(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_for_people_are_read_in_many_languages() {
+        for text in [
+            "Published May 17th, 2024 by A",
+            "17 May 2024",
+            "Fri 17-May-2024",
+            "17. Mai 2024",
+            "17 mai 2024",
+            "17 de mayo de 2024",
+            "17 maggio 2024",
+            "17 de maio de 2024",
+            "17 mei 2024",
+            "17 maja 2024",
+            "17 мая 2024 г.",
+            "17 maj 2024",
+            "17 Mayıs 2024",
+            "17. května 2024",
+            "2024年5月17日",
+            "2024년 5월 17일",
+            "17.05.2024",
+            "2024/05/17",
+            "2024. 5. 17",
+            "17/5/2024",
+            "le 17 mai 2024 à 10h",
+            "MAY 17 2024",
+        ] {
+            assert_eq!(
+                visible(text, Order::DayFirst).as_deref(),
+                Some("2024-05-17"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn days_and_months_are_told_apart_by_the_order_of_the_country() {
+        assert_eq!(
+            visible("05/06/2024", Order::MonthFirst).as_deref(),
+            Some("2024-05-06")
+        );
+        assert_eq!(
+            visible("05/06/2024", Order::DayFirst).as_deref(),
+            Some("2024-06-05")
+        );
+        assert_eq!(
+            visible("25/06/2024", Order::MonthFirst).as_deref(),
+            Some("2024-06-25")
+        );
+        assert_eq!(
+            visible("06/25/24", Order::DayFirst).as_deref(),
+            Some("2024-06-25")
+        );
+    }
+
+    #[test]
+    fn numbers_beside_words_are_no_dates() {
+        for text in [
+            "in May 2024",
+            "5 comments",
+            "version 1.2.3",
+            "Mark 17 2024x",
+            "10:30",
+            "12 of 2024",
+        ] {
+            assert_eq!(visible(text, Order::DayFirst), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_path_of_an_address_may_tell_the_day() {
+        for (path, expected) in [
+            ("/2024/05/17/title", Some("2024-05-17")),
+            ("/news/2024-05-17-title", Some("2024-05-17")),
+            ("/a/20240517/b", Some("2024-05-17")),
+            ("/2024/05/title", None),
+            ("/product/202405171", None),
+            ("/1/2/3/", None),
+            ("/é/2024é-05-17", None),
+        ] {
+            assert_eq!(of_path(path).as_deref(), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The page's own title, without the name of the site.
+
+/// Marks that stand between a title and the name of a site.
+const MARKS: [&str; 11] = [
+    " | ", " - ", " – ", " — ", " · ", " • ", " :: ", " » ", " « ", " ‹ ", " › ",
+];
+
+/// How often the site's name is cut off at the end of one title.
+const SITES_MAX: usize = 3;
+
+/// Words of a title that are compared.
+const WORDS_MAX: usize = 60;
+
+/// Fewest words that a title has left, when a part is cut off that is not known to be the site.
+const WORDS_MIN: usize = 3;
+
+/// The title without the site's name at its end or beginning. `site` is its name where it is known, `domain` the host name.
+pub(crate) fn without_site<'t>(
+    title: &'t str,
+    site: Option<&str>,
+    domain: Option<&str>,
+) -> &'t str {
+    let is_site = |part: &str| {
+        let part = letters(part);
+        let is_named = site.is_some_and(|site| letters(site) == part);
+        is_named || domain.is_some_and(|domain| is_of_domain(&part, domain))
+    };
+    let mut title = title.trim();
+    for _ in 0..SITES_MAX {
+        match last_split(title) {
+            Some((head, tail)) if is_site(tail) => title = head.trim(),
+            _ => break,
+        }
+    }
+    match first_split(title) {
+        Some((head, tail)) if is_site(head) => tail.trim(),
+        _ => title,
+    }
+}
+
+/// The title without its last part, when that is no longer than the rest and enough is left.
+pub(crate) fn without_tail(title: &str) -> &str {
+    match last_split(title) {
+        Some((head, tail)) if head.split(' ').count() >= WORDS_MIN.max(tail.split(' ').count()) => {
+            head.trim()
+        }
+        _ => title,
+    }
+}
+
+fn last_split(title: &str) -> Option<(&str, &str)> {
+    let places = MARKS
+        .iter()
+        .filter_map(|mark| Some((title.rfind(mark)?, mark.len())));
+    let (at, length) = places.max()?;
+    Some((&title[..at], &title[at + length..]))
+}
+
+fn first_split(title: &str) -> Option<(&str, &str)> {
+    let places = MARKS
+        .iter()
+        .filter_map(|mark| Some((title.find(mark)?, mark.len())));
+    let (at, length) = places.min()?;
+    Some((&title[..at], &title[at + length..]))
+}
+
+/// Whether a part of a title (letters only) is what a host name is made of.
+fn is_of_domain(part: &str, domain: &str) -> bool {
+    const LETTERS_MIN: usize = 3;
+    let domain = domain.strip_prefix("www.").unwrap_or(domain);
+    let is_label = |label: &str| label.len() >= LETTERS_MIN && letters(label) == part;
+    part.len() >= LETTERS_MIN && (letters(domain) == part || domain.split('.').any(is_label))
+}
+
+/// How much of a title a shown headline says, in percent: words in both, of the words of the one with more of them; all of them when the
+/// title begins with the headline.
+pub(crate) fn likeness(headline: &str, title: &str) -> usize {
+    let words = |text: &str| {
+        let text = text.to_lowercase();
+        let words = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        words.take(WORDS_MAX).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (headline, title) = (words(headline), words(title));
+    let n_common = headline.iter().filter(|word| title.contains(word)).count();
+    let n_most = headline.len().max(title.len()).max(1);
+    match !headline.is_empty() && title.starts_with(&headline) {
+        true => 100,
+        false => n_common * 100 / n_most,
+    }
+}
+
+/// Letters and digits alone, lower case.
+pub(crate) fn letters(text: &str) -> String {
+    text.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{without_site, without_tail};
+
+    #[test]
+    fn the_name_of_the_site_is_cut_off_at_either_end() {
+        let cut = |title| without_site(title, Some("The Site"), Some("www.example.com"));
+        assert_eq!(
+            cut("A title - with a dash | The Site"),
+            "A title - with a dash"
+        );
+        assert_eq!(cut("Example » A title"), "A title");
+        assert_eq!(cut("A title | Example.com | The Site"), "A title");
+        assert_eq!(cut("A title - of two parts"), "A title - of two parts");
+        assert_eq!(cut("The Site"), "The Site");
+    }
+
+    #[test]
+    fn an_unknown_last_part_is_cut_off_when_it_is_the_shorter_one() {
+        assert_eq!(
+            without_tail("A title of some words - Site"),
+            "A title of some words"
+        );
+        assert_eq!(
+            without_tail("A title - of many more words"),
+            "A title - of many more words"
+        );
+    }
+}

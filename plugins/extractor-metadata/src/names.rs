@@ -1,0 +1,138 @@
+//! What classes and ids say of an element.
+
+/// What the words of a name say, a bit each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    /// It is not the page's own text: answers to it, and ways to other pages.
+    pub(crate) const OTHER: Self = Self(1);
+    /// It may be the name of an author.
+    pub(crate) const AUTHOR: Self = Self(2);
+    /// It may be a date.
+    pub(crate) const DATE: Self = Self(4);
+    /// It is about the first publication.
+    pub(crate) const PUBLISHED: Self = Self(8);
+    /// It is about a change.
+    pub(crate) const CHANGED: Self = Self(16);
+
+    /// What the words in this text say, compared without case. One pass over the text.
+    pub(crate) fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut marks = Self::default();
+        for (at, byte) in bytes.iter().enumerate() {
+            for (word, mark) in words_from(byte.to_ascii_lowercase()) {
+                let found = bytes.get(at..at + word.len());
+                if found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())) {
+                    marks = marks.with(*mark);
+                }
+            }
+        }
+        marks
+    }
+
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+}
+
+const AUTHOR_DATE: Marks = Marks::AUTHOR.with(Marks::DATE);
+const PUBLISHED_DATE: Marks = Marks::PUBLISHED.with(Marks::DATE);
+
+/// The words that begin with a letter.
+const fn words_from(first: u8) -> &'static [(&'static str, Marks)] {
+    match first {
+        b'a' => &[("author", Marks::AUTHOR)],
+        b'b' => &[("byline", AUTHOR_DATE), ("by-line", Marks::AUTHOR)],
+        b'c' => &[("comment", Marks::OTHER), ("contributor", Marks::AUTHOR)],
+        b'd' => &[("date", Marks::DATE)],
+        b'e' => &[("entry-date", PUBLISHED_DATE), ("entry-meta", Marks::DATE)],
+        b'l' => &[("lastmod", Marks::CHANGED)],
+        b'm' => &[("modified", Marks::CHANGED)],
+        b'n' => &[("nickname", Marks::AUTHOR)],
+        b'p' => &[
+            ("publish", PUBLISHED_DATE),
+            ("posted", PUBLISHED_DATE),
+            ("post-date", PUBLISHED_DATE),
+            ("post-meta", Marks::DATE),
+            ("poster", Marks::AUTHOR),
+            ("popular", Marks::OTHER),
+        ],
+        b'r' => &[
+            ("related", Marks::OTHER),
+            ("recommend", Marks::OTHER),
+            ("recent", Marks::OTHER),
+            ("read-more", Marks::OTHER),
+        ],
+        b's' => &[("sidebar", Marks::OTHER)],
+        b't' => &[
+            ("time", Marks::DATE),
+            ("trending", Marks::OTHER),
+            ("teaser", Marks::OTHER),
+        ],
+        b'u' => &[
+            ("updated", Marks::CHANGED),
+            ("username", Marks::AUTHOR),
+            ("user-name", Marks::AUTHOR),
+        ],
+        b'w' => &[("writer", Marks::AUTHOR)],
+        _ => &[],
+    }
+}
+
+/// Classes that stand at the name of an author, from the surest to the least.
+const AUTHOR_CLASSES: [&str; 12] = [
+    "author-name",
+    "author_name",
+    "authorname",
+    "byline",
+    "by-line",
+    "author",
+    "writer",
+    "contributor",
+    "username",
+    "user-name",
+    "poster",
+    "nickname",
+];
+
+/// How sure it is that an element of these classes is the name of an author, 0 for the surest. Classes may have a prefix or suffix of
+/// the site: `post__author`, `author-1x2y`.
+pub(crate) fn author_rank(classes: &str) -> Option<usize> {
+    let classes = classes.to_ascii_lowercase();
+    AUTHOR_CLASSES
+        .iter()
+        .position(|known| is_class(&classes, known))
+}
+
+fn is_class(classes: &str, known: &str) -> bool {
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+    classes.match_indices(known).any(|(at, _)| {
+        let (before, after) = (&classes[..at], &classes[at + known.len()..]);
+        is_edge(before.chars().next_back()) && is_edge(after.chars().next())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Marks, author_rank};
+
+    #[test]
+    fn words_in_names_say_what_an_element_is() {
+        let marks = Marks::of("Post-Comments x_DatePublished");
+        assert!(marks.has(Marks::OTHER) && marks.has(Marks::DATE) && marks.has(Marks::PUBLISHED));
+        assert!(!marks.has(Marks::AUTHOR) && !marks.has(Marks::CHANGED));
+        assert_eq!(Marks::of("content"), Marks::default());
+    }
+
+    #[test]
+    fn the_surest_class_of_an_author_counts() {
+        assert_eq!(author_rank("meta post__author-name x"), Some(0));
+        assert_eq!(author_rank("Author-1x2y"), Some(5));
+        assert_eq!(author_rank("authority"), None);
+    }
+}

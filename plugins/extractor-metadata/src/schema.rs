@@ -1,0 +1,126 @@
+//! What JSON-LD says of the page.
+
+use serde_json::{Map, Value};
+use trawl_sdk::Document;
+use trawl_sdk::embedded::{self, decode_entities, items, string, types};
+
+use crate::head::some_text;
+
+/// An object of JSON.
+type Object = Map<String, Value>;
+
+/// Authors that are told.
+const AUTHORS_MAX: usize = 20;
+
+/// Endings of the types that are written works.
+const WORKS: [&str; 8] = [
+    "Article",
+    "Posting",
+    "Report",
+    "Question",
+    "Recipe",
+    "Chapter",
+    "PodcastEpisode",
+    "VideoObject",
+];
+
+/// Endings of the types that are pages.
+const PAGES: [&str; 2] = ["WebPage", "Page"];
+
+/// The JSON-LD of a page.
+pub(crate) struct Schema {
+    values: Vec<Value>,
+}
+
+impl Schema {
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        Self {
+            values: embedded::json_ld(document),
+        }
+    }
+
+    fn first_ending(&self, endings: &[&str]) -> Option<&Object> {
+        let is_wanted = |name: &str| endings.iter().any(|ending| name.ends_with(ending));
+        items(&self.values).find(|item| types(item).any(is_wanted))
+    }
+
+    /// The work that the page shows: an article, a posting, a recipe.
+    pub(crate) fn work(&self) -> Option<&Object> {
+        WORKS
+            .iter()
+            .find_map(|ending| self.first_ending(std::slice::from_ref(ending)))
+    }
+
+    /// The work, else the page itself.
+    fn subject(&self) -> Option<&Object> {
+        self.work().or_else(|| self.first_ending(&PAGES))
+    }
+
+    /// A text of the work.
+    pub(crate) fn work_text(&self, names: &[&str]) -> Option<String> {
+        let work = self.work()?;
+        names.iter().find_map(|name| work.get(*name)).and_then(text)
+    }
+
+    /// A text of the work, of the page, or of any product.
+    pub(crate) fn text(&self, names: &[&str]) -> Option<String> {
+        let product = || embedded::first_of_type(&self.values, &["Product"]);
+        let places = [self.work(), self.first_ending(&PAGES), product()];
+        let mut places = places.into_iter().flatten();
+        places.find_map(|item| names.iter().find_map(|name| item.get(*name)).and_then(text))
+    }
+
+    /// A date of the work, else of the page.
+    pub(crate) fn date(&self, name: &str) -> Option<String> {
+        self.subject()?.get(name).and_then(text)
+    }
+
+    /// Names of those who made the work, one each.
+    pub(crate) fn authors(&self) -> Vec<String> {
+        let Some(work) = self.subject() else {
+            return Vec::new();
+        };
+        let authors = ["author", "creator"]
+            .into_iter()
+            .find_map(|name| work.get(name));
+        let authors = match authors {
+            Some(Value::Array(authors)) => authors.as_slice(),
+            Some(author) => std::slice::from_ref(author),
+            None => &[],
+        };
+        authors
+            .iter()
+            .take(AUTHORS_MAX)
+            .filter_map(|author| self.name_of(author))
+            .collect()
+    }
+
+    /// Name of the site, else of who publishes the work.
+    pub(crate) fn site_name(&self) -> Option<String> {
+        let site = embedded::first_of_type(&self.values, &["WebSite"]);
+        let name = site.and_then(|site| site.get("name")).and_then(text);
+        name.or_else(|| self.name_of(self.subject()?.get("publisher")?))
+    }
+
+    /// The name of a person or organisation: written here, or in the item that is referred to.
+    fn name_of(&self, value: &Value) -> Option<String> {
+        let Value::Object(item) = value else {
+            return text(value);
+        };
+        if let Some(name) = item.get("name") {
+            return text(name);
+        }
+        let id = item.get("@id").and_then(string)?;
+        let is_meant = |item: &&Object| {
+            item.get("@id").and_then(string) == Some(id) && item.contains_key("name")
+        };
+        items(&self.values)
+            .find(is_meant)
+            .and_then(|item| text(&item["name"]))
+    }
+}
+
+/// A property's text, folded, character references decoded.
+fn text(value: &Value) -> Option<String> {
+    some_text(&decode_entities(string(value)?))
+}

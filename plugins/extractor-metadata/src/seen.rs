@@ -1,0 +1,296 @@
+//! What the body shows of author, dates and headline.
+
+use std::collections::VecDeque;
+
+use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
+
+use crate::date::TEXT_BYTES_MAX;
+use crate::head::{attribute, some_text};
+use crate::names::{Marks, author_rank};
+
+/// Candidates of one kind that are remembered.
+const CANDIDATES_MAX: usize = 20;
+
+/// Nodes of an element that are looked at for its text.
+const TEXT_NODES_MAX: usize = 80;
+
+/// Short texts before the first headline that are searched for a date and an author.
+const TEXTS_BEFORE_HEADLINE_MAX: usize = 6;
+
+/// Short texts behind it.
+const TEXTS_AFTER_HEADLINE_MAX: usize = 40;
+
+/// A date that an element tells.
+#[derive(Debug)]
+pub(crate) struct SeenDate {
+    /// As written, for machines or people.
+    pub(crate) text: String,
+    /// Whether it stands in an attribute, for machines.
+    pub(crate) is_machine: bool,
+}
+
+/// Candidates from the body, in page order.
+#[derive(Debug, Default)]
+pub(crate) struct Seen<'a> {
+    /// Texts of `h1`.
+    pub(crate) headlines: Vec<String>,
+    /// `itemprop=headline`.
+    pub(crate) item_headline: Option<String>,
+    /// `itemprop=author`.
+    pub(crate) item_authors: Vec<String>,
+    /// `rel=author`.
+    pub(crate) linked_authors: Vec<String>,
+    /// Elements whose class names an author, with the rank of that class.
+    pub(crate) classed_authors: Vec<(usize, String)>,
+    /// `itemprop=datePublished`.
+    pub(crate) item_dates: Vec<SeenDate>,
+    /// `itemprop=dateModified`.
+    pub(crate) item_changes: Vec<SeenDate>,
+    /// `time` elements said to tell the publication.
+    pub(crate) published_times: Vec<SeenDate>,
+    /// Other `time` elements.
+    pub(crate) times: Vec<SeenDate>,
+    /// `time` elements said to tell a change.
+    pub(crate) changed_times: Vec<SeenDate>,
+    /// Elements whose class names a date.
+    pub(crate) classed_dates: Vec<String>,
+    /// Short texts around the first headline.
+    pub(crate) texts: VecDeque<String>,
+    /// The item of the first author, once one was seen.
+    authored: Option<Option<Node<'a>>>,
+}
+
+impl<'a> Seen<'a> {
+    pub(crate) fn of(document: &'a Document<'a>) -> Self {
+        let mut seen = Self::default();
+        let mut n_articles = 0_usize;
+        let mut walk = document.root().walk();
+        while let Some(step) = walk.next() {
+            match step {
+                Step::Enter(node) => match node.kind() {
+                    Kind::TemplateContents => walk.skip_tree(),
+                    Kind::Text(text) => seen.read_text(text),
+                    Kind::Element(element) => {
+                        let marks = marks_of(element);
+                        let is_begun = !seen.headlines.is_empty();
+                        if is_other(element, marks, is_begun, n_articles > 0) {
+                            walk.skip_tree();
+                            continue;
+                        }
+                        n_articles += usize::from(is_article(node));
+                        seen.read(element, marks);
+                    }
+                    _ => {}
+                },
+                Step::Leave(node) => n_articles -= usize::from(is_article(node)),
+            }
+        }
+        seen
+    }
+
+    fn read(&mut self, element: Element<'a>, marks: Marks) {
+        if element.tag() == Tag::H1 {
+            push(&mut self.headlines, || short_text(element));
+        }
+        if let Some(names) = element.attr("itemprop") {
+            self.read_item_property(element, names);
+        }
+        let is_author_link = |rel: &str| {
+            rel.split_ascii_whitespace()
+                .any(|kind| kind.eq_ignore_ascii_case("author"))
+        };
+        if element.attr("rel").is_some_and(is_author_link) {
+            push(&mut self.linked_authors, || name_text(element));
+        }
+        if element.tag() == Tag::Time {
+            self.read_time(element, marks);
+        }
+        self.read_marked(element, marks);
+    }
+
+    fn read_item_property(&mut self, element: Element<'a>, names: &str) {
+        for name in names.split_ascii_whitespace() {
+            match name {
+                "author" | "creator" if self.is_of_first_item(element) => {
+                    push(&mut self.item_authors, || name_inside(element));
+                }
+                "headline" if self.item_headline.is_none() => {
+                    self.item_headline = short_text(element)
+                }
+                "datePublished" | "dateCreated" | "uploadDate" => {
+                    push(&mut self.item_dates, || date_of(element))
+                }
+                "dateModified" => push(&mut self.item_changes, || date_of(element)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the element belongs to the item that the first author belongs to: others are of answers.
+    fn is_of_first_item(&mut self, element: Element<'a>) -> bool {
+        let item = element
+            .ancestors()
+            .find(|outer| outer.has_attr("itemscope"));
+        let kind = item
+            .and_then(|item| item.attr("itemtype"))
+            .unwrap_or_default();
+        if ["Review", "Comment", "Answer"]
+            .iter()
+            .any(|answer| kind.ends_with(answer))
+        {
+            return false;
+        }
+        let first = *self.authored.get_or_insert(item.map(Element::node));
+        first == item.map(Element::node)
+    }
+
+    fn read_time(&mut self, time: Element<'_>, marks: Marks) {
+        let around = time.parent_element().map(marks_of).unwrap_or_default();
+        let marks = marks.with(around);
+        let place = if marks.has(Marks::CHANGED) {
+            &mut self.changed_times
+        } else if marks.has(Marks::PUBLISHED) || time.has_attr("pubdate") {
+            &mut self.published_times
+        } else {
+            &mut self.times
+        };
+        push(place, || date_of(time));
+    }
+
+    fn read_marked(&mut self, element: Element<'_>, marks: Marks) {
+        if marks.has(Marks::AUTHOR)
+            && let Some(rank) = element.attr("class").and_then(author_rank)
+        {
+            push(&mut self.classed_authors, || {
+                Some((rank, name_text(element)?))
+            });
+        }
+        if marks.has(Marks::DATE) && !marks.has(Marks::CHANGED) {
+            let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
+            push(&mut self.classed_dates, || {
+                short_text(element).filter(has_digit)
+            });
+        }
+    }
+
+    fn read_text(&mut self, text: &str) {
+        let n_max = match self.headlines.is_empty() {
+            true => TEXTS_BEFORE_HEADLINE_MAX,
+            false => TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX,
+        };
+        let is_before = self.headlines.is_empty();
+        if text.len() > TEXT_BYTES_MAX || (!is_before && self.texts.len() >= n_max) {
+            return;
+        }
+        if let Some(text) = some_text(text) {
+            self.texts.push_back(text);
+            if is_before && self.texts.len() > n_max {
+                self.texts.pop_front();
+            }
+        }
+    }
+}
+
+fn push<T>(candidates: &mut Vec<T>, candidate: impl FnOnce() -> Option<T>) {
+    if candidates.len() < CANDIDATES_MAX {
+        candidates.extend(candidate());
+    }
+}
+
+fn is_article(node: Node<'_>) -> bool {
+    let tag = node.as_element().map(Element::tag);
+    matches!(tag, Some(Tag::Article | Tag::Main))
+}
+
+/// Whether the element is something beside the page's own text.
+fn is_other(element: Element<'_>, marks: Marks, is_begun: bool, is_in_article: bool) -> bool {
+    match element.tag() {
+        Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
+        Tag::Footer => !is_in_article,
+        Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
+        // What holds the headline may be named after the column beside it.
+        _ => is_begun && marks.has(Marks::OTHER),
+    }
+}
+
+/// What the element's classes and id say.
+fn marks_of(element: Element<'_>) -> Marks {
+    let names = element
+        .attrs()
+        .filter(|(name, _)| matches!(*name, "class" | "id"));
+    names.fold(Marks::default(), |marks, (_, value)| {
+        marks.with(Marks::of(value))
+    })
+}
+
+/// The name in the element, when it has one of its own; otherwise its text.
+fn name_inside(element: Element<'_>) -> Option<String> {
+    if let Some(content) = attribute(element, "content") {
+        return some_text(content);
+    }
+    let is_name = |inner: &Element<'_>| inner.attr("itemprop") == Some("name");
+    let inside = element
+        .descendants()
+        .take(TEXT_NODES_MAX)
+        .filter_map(Node::as_element);
+    let mut inside = inside.filter(is_name);
+    match inside.next() {
+        Some(name) => attribute(name, "content")
+            .and_then(some_text)
+            .or_else(|| short_text(name)),
+        None => short_text(element),
+    }
+}
+
+/// The parts of the element's text that stand in elements of their own, a line each.
+fn name_text(element: Element<'_>) -> Option<String> {
+    let text = raw_text(element, '\n')?;
+    let lines: Vec<String> = text.split('\n').filter_map(some_text).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn date_of(element: Element<'_>) -> Option<SeenDate> {
+    let written = ["datetime", "content"]
+        .into_iter()
+        .find_map(|name| attribute(element, name));
+    let (text, is_machine) = match written {
+        Some(written) => (some_text(written)?, true),
+        None => (short_text(element)?, false),
+    };
+    Some(SeenDate { text, is_machine })
+}
+
+/// The element's text, folded; `None` when it is empty or too long for a name, a date or a headline.
+fn short_text(element: Element<'_>) -> Option<String> {
+    some_text(&raw_text(element, ' ')?)
+}
+
+/// The element's text with a mark where elements begin and end.
+fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
+    let mut text = String::new();
+    let mut nodes = element.descendants();
+    let mut n_nodes = 0;
+    while let Some(node) = nodes.next() {
+        n_nodes += 1;
+        match node.kind() {
+            Kind::Text(part) if part.len() + text.len() <= 2 * TEXT_BYTES_MAX => {
+                text.push_str(part)
+            }
+            Kind::Text(part) if part.trim_ascii().is_empty() => {}
+            Kind::Text(_) => return None,
+            Kind::Element(inner)
+                if matches!(inner.tag(), Tag::Script | Tag::Style | Tag::Noscript) =>
+            {
+                nodes.skip_inside(node);
+            }
+            // Words of neighbouring elements are words of their own.
+            Kind::Element(_) => text.push(mark),
+            Kind::TemplateContents => nodes.skip_inside(node),
+            _ => {}
+        }
+        if n_nodes > TEXT_NODES_MAX {
+            return None;
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,103 @@
+//! Any page gets an answer; with a time that grew faster than the page these tests would not end.
+
+use extractor_metadata::PageMetadata;
+use serde_json::{Value, json};
+use trawl_sdk::testkit;
+
+fn metadata(html: &str) -> Value {
+    let page = testkit::page(html);
+    page.extract::<PageMetadata>(json!({}))
+        .expect("metadata never fails")
+}
+
+#[test]
+fn many_candidates_of_every_kind_are_read_to_their_end() {
+    const N: usize = 100_000;
+    for piece in [
+        "<h1>x</h1>",
+        "<time datetime=x></time>",
+        "<p class=byline></p>",
+        "<p class=byline>x</p>",
+        "<p class=date>1</p>",
+        "<a rel=author>x</a>",
+        "<meta name=author content=x>",
+        "<meta name=a content=b>",
+        "<link rel=alternate type=application/rss+xml href=x>",
+        "<link rel=icon href=x>",
+        "<i itemprop=author>x</i>",
+        "<div itemscope itemprop=author></div>",
+        "<div class=author><b><i></i></b></div>",
+        "<p>by</p>",
+        "x<br>",
+        "<article></article>",
+        "<title>x</title>",
+    ] {
+        metadata(&piece.repeat(N));
+        metadata(&format!("<h1>x</h1>{}", piece.repeat(N)));
+    }
+}
+
+#[test]
+fn candidates_in_each_other_are_read_to_their_end() {
+    const DEPTH: usize = 500;
+    let text = "<b>x</b>".repeat(100_000);
+    for piece in [
+        "<div itemscope itemprop=author>",
+        "<div class='author byline date'>",
+        "<a rel=author>",
+        "<article>",
+        "<h1>",
+        "<time>",
+    ] {
+        metadata(&(piece.repeat(DEPTH) + &text));
+    }
+}
+
+#[test]
+fn long_attributes_and_texts_are_read_to_their_end() {
+    const BYTES: usize = 1 << 20;
+    for value in [
+        "author ", "a", "date-", "byline", "comment", " - ", "| ", "1", "2024-", "May ", "é", "by ",
+    ] {
+        let value = value.repeat(BYTES / value.len());
+        metadata(&format!(
+            "<p class='{value}' id='{value}' itemprop='{value}' rel='{value}'>x</p>"
+        ));
+        metadata(&format!(
+            "<title>{value}</title><h1>{value}</h1><time datetime='{value}'>{value}</time><meta name=author content='{value}'>"
+        ));
+        metadata(&format!(
+            "<html lang='{value}'><meta name=date content='{value}'><p class=byline>{value}</p><p class=date>{value}</p>"
+        ));
+        metadata(&format!(
+            "<script type=application/ld+json>{{\"@type\":\"Article\",\"headline\":\"{value}\",\"author\":\"{value}\",\"datePublished\":\"{value}\"}}</script>"
+        ));
+    }
+}
+
+#[test]
+fn mutated_pages_never_make_it_panic() {
+    const PAGE: &str = r##"<html lang=en_US><title>Ä title – of words | Sité</title><meta property=og:title content="Ä title"><meta name=date content="17 mai 2024 à 10h"><h1>Ä title – of words</h1>
+        <p class="post-byline">By Ada Pérson · 5 min</p><time class=published datetime="2024-05-17T10:00:00.5+02:00">17. května 2024</time><p class=date>2024年5月17日</p>
+        <script type="application/ld+json">{"@graph":[{"@type":"Article","author":{"@id":"#é"},"datePublished":"1715940000"},{"@id":"#é","name":"É"}]}</script>
+        <link rel="shortcut icon" sizes="32x32 any" href="é"><meta http-equiv=last-modified content="2024-05-17 1:00 -0530"><p>作者：山田</p>"##;
+    const PIECES: [&str; 20] = [
+        "é", "月", "：", " ", "-", "|", "<", ">", "\"", "1", "99", "T", "+", ":", ".", "By", "&",
+        "\u{a0}", "İ", "ß",
+    ];
+    let mut state = 5_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for _ in 0..5_000 {
+        let mut page: Vec<char> = PAGE.chars().collect();
+        for _ in 0..=random(10) {
+            let at = random(page.len());
+            let end = (at + random(5)).min(page.len());
+            let piece = PIECES[random(PIECES.len())].chars();
+            page.splice(at..end, piece);
+        }
+        metadata(&page.into_iter().collect::<String>());
+    }
+}

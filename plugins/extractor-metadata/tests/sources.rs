@@ -1,0 +1,278 @@
+//! Where each field is found.
+
+use extractor_metadata::PageMetadata;
+use serde_json::{Value, json};
+use trawl_sdk::testkit;
+
+fn metadata(html: &str) -> Value {
+    let page = testkit::page(html).url("https://www.example.com/a/");
+    page.extract::<PageMetadata>(json!({}))
+        .expect("metadata never fails")
+}
+
+#[track_caller]
+fn check(field: &str, html: &str, expected: Value) {
+    assert_eq!(metadata(html)[field], expected, "{html}");
+}
+
+fn ld(json: &str) -> String {
+    format!("<script type=application/ld+json>{json}</script>")
+}
+
+#[test]
+fn all_values_are_flat_and_what_is_not_known_is_left_out() {
+    let html = format!(
+        "<title>T</title><link rel=icon href=/i.png><link rel=alternate type=application/rss+xml href=f>{}<meta name=robots content=noindex>
+         <meta name=viewport content=width=1><meta name=theme-color content=red><meta name=generator content=g><meta name=twitter:card content=c>
+         <meta property=og:type content=article><meta property=og:url content=/u><meta property=article:section content=s>",
+        ld(r#"{"@type": "Article", "author": [{"name": "A B"}], "datePublished": "2024-05-17", "headline": "H"}"#)
+    );
+    let Value::Object(found) = metadata(&html) else {
+        panic!("metadata is an object");
+    };
+    let is_flat = |value: &Value| match value {
+        Value::Array(values) => values.iter().all(Value::is_string),
+        other => !other.is_object(),
+    };
+    assert!(found.values().all(is_flat), "{found:?}");
+    for (field, expected) in [
+        ("headline", "H"),
+        ("robots", "noindex"),
+        ("viewport", "width=1"),
+        ("theme_color", "red"),
+        ("generator", "g"),
+        ("twitter_card", "c"),
+        ("og_type", "article"),
+        ("og_url", "https://www.example.com/u"),
+        ("section", "s"),
+        ("author", "A B"),
+        ("published_time", "2024-05-17"),
+    ] {
+        assert_eq!(found[field], expected, "{field}");
+    }
+    assert_eq!(found.get("modified_time"), None);
+}
+
+#[test]
+fn the_author_is_found_in_data_before_it_is_looked_for_on_the_page() {
+    check(
+        "author",
+        &ld(
+            r#"{"@type": "NewsArticle", "author": [{"@type": "Person", "name": "Ada &amp; Co"}, "Bob"]}"#,
+        ),
+        json!("Ada & Co; Bob"),
+    );
+    check(
+        "author",
+        &ld(
+            r##"{"@graph": [{"@type": "BlogPosting", "author": {"@id": "#ada"}}, {"@type": "Person", "@id": "#ada", "name": "Ada Person"}]}"##,
+        ),
+        json!("Ada Person"),
+    );
+    for html in [
+        "<meta name=author content='Ada Person'><p class=byline>By Other Person</p>",
+        "<meta name=DC.creator content='Ada Person'>",
+        "<meta property=article:author content=https://example.com/ada><meta name=parsely-author content='Ada Person'>",
+        "<div itemscope><span itemprop=author itemscope>by <b itemprop=name>Ada Person</b></span></div>",
+        "<a rel=author href=x>Ada Person</a>",
+        "<p class='post-byline'>By <a>Ada Person</a><span>May 17, 2024</span></p>",
+        "<p class=entry-author>Written by Ada Person on May 17</p>",
+        "<h1>Title</h1><p>By <b>Ada Person</b></p>",
+        "<h1>Title</h1><p>Written by Ada Person</p>",
+        "<nav class=author>Menu</nav><h1>Title</h1><div class=comments><p class=author>Bob</p></div><p class=author>Ada Person</p>",
+    ] {
+        check("author", html, json!("Ada Person"));
+    }
+    assert_eq!(
+        metadata("<h1>T</h1><p>By the way, this is a sentence.</p>").get("author"),
+        None
+    );
+}
+
+#[test]
+fn several_authors_are_joined_and_those_of_answers_are_not_among_them() {
+    check(
+        "author",
+        "<meta name=citation_author content='Ada P.'><meta name=citation_author content='Bob Q.'>",
+        json!("Ada P.; Bob Q."),
+    );
+    check(
+        "author",
+        "<div itemscope><i itemprop=author>Ada</i><i itemprop=author>Bob</i><div itemscope><i itemprop=author>Eve</i></div></div>",
+        json!("Ada; Bob"),
+    );
+    check(
+        "author",
+        "<div itemscope itemtype=https://schema.org/Answer><i itemprop=author>Eve</i></div><div itemscope><i itemprop=author>Ada</i></div>",
+        json!("Ada"),
+    );
+}
+
+#[test]
+fn a_person_is_preferred_to_a_site_that_names_itself() {
+    check(
+        "author",
+        "<meta property=og:site_name content='The Site'><meta name=author content='The Site'><p class=byline>Ada Person</p>",
+        json!("Ada Person"),
+    );
+    check(
+        "author",
+        "<meta property=og:site_name content='The Site'><meta name=author content='The Site'>",
+        json!("The Site"),
+    );
+}
+
+#[test]
+fn the_day_of_publication_is_found_in_data_before_it_is_looked_for_on_the_page() {
+    for html in [
+        &*ld(r#"{"@type": "Article", "datePublished": "2024-05-17"}"#),
+        "<meta property=article:published_time content=2024-05-17><time datetime=2020-01-01>x</time>",
+        "<meta name=citation_publication_date content=2024/05/17>",
+        "<meta name=dcterms.date content=2024-05-17>",
+        "<b itemprop=datePublished content=2024-05-17>x</b>",
+        "<time datetime=2020-01-01 class=updated>x</time><time datetime=2024-05-17 class=published>x</time>",
+        "<time datetime=2024-05-17>x</time>",
+        "<p class=post-date>May 17, 2024</p>",
+        "<p>May 17, 2024</p><h1>T</h1>",
+        "<html lang=de><h1>T</h1><p>Von Ada, 17. Mai 2024</p>",
+        "<html lang=fr><h1>T</h1><p>17/05/2024</p>",
+    ] {
+        check("published_time", html, json!("2024-05-17"));
+    }
+    let page = testkit::page("<time datetime=2020-01-01>x</time>")
+        .url("https://example.com/2024/05/17/title");
+    let found = page
+        .extract::<PageMetadata>(json!({}))
+        .expect("metadata never fails");
+    assert_eq!(found["published_time"], "2024-05-17");
+}
+
+#[test]
+fn the_day_of_the_last_change_is_told_apart() {
+    for html in [
+        &*ld(r#"{"@type": "Article", "dateModified": "2024-05-17T10:00:00Z"}"#),
+        "<meta property=article:modified_time content=2024-05-17T10:00:00Z>",
+        "<meta http-equiv=last-modified content='2024-05-17 10:00:00 GMT'>",
+        "<b itemprop=dateModified content=2024-05-17T10:00:00Z>x</b>",
+        "<span class=updated><time datetime=2024-05-17T10:00:00Z>x</time></span>",
+    ] {
+        check("modified_time", html, json!("2024-05-17T10:00:00Z"));
+        assert_eq!(metadata(html).get("published_time"), None, "{html}");
+    }
+}
+
+#[test]
+fn the_site_has_a_name_an_icon_and_feeds() {
+    check(
+        "site_name",
+        "<meta property=og:site_name content=S>",
+        json!("S"),
+    );
+    check(
+        "site_name",
+        &ld(r#"{"@type": "WebSite", "name": "S"}"#),
+        json!("S"),
+    );
+    check(
+        "site_name",
+        &ld(r#"{"@type": "Article", "publisher": {"@type": "Organization", "name": "S"}}"#),
+        json!("S"),
+    );
+    check(
+        "icon",
+        "<link rel='shortcut icon' href=/a.ico><link rel=icon sizes=32x32 href=/b.png><link rel=icon sizes='16x16' href=/c.png><link rel=apple-touch-icon sizes=180x180 href=/d.png>",
+        json!("https://www.example.com/b.png"),
+    );
+    check(
+        "icon",
+        "<link rel=apple-touch-icon href=/d.png><link rel=mask-icon href=/m.svg>",
+        json!("https://www.example.com/d.png"),
+    );
+    check(
+        "feeds",
+        "<link rel=alternate type=application/rss+xml href=/rss><link rel=alternate type='application/atom+xml; charset=utf-8' href=atom><link rel=alternate hreflang=de href=/de>",
+        json!([
+            "https://www.example.com/rss",
+            "https://www.example.com/a/atom"
+        ]),
+    );
+}
+
+#[test]
+fn the_language_is_found_in_many_places() {
+    for html in [
+        "<html lang=de-AT>",
+        "<html xml:lang=de-AT>",
+        "<meta http-equiv=content-language content='de-AT, en'>",
+        "<meta property=og:locale content=de_AT>",
+        &*ld(r#"{"@type": "WebPage", "inLanguage": "de-AT"}"#),
+    ] {
+        check("language", html, json!("de-AT"));
+    }
+}
+
+#[test]
+fn the_address_of_its_own_may_be_that_of_the_preview() {
+    check(
+        "canonical",
+        "<meta property=og:url content=/b><link rel=canonical href=/c>",
+        json!("https://www.example.com/c"),
+    );
+    check(
+        "canonical",
+        "<meta property=og:url content=/b>",
+        json!("https://www.example.com/b"),
+    );
+}
+
+#[test]
+fn the_headline_is_the_title_without_the_site() {
+    check(
+        "headline",
+        "<title>A title of words | Example</title>",
+        json!("A title of words"),
+    );
+    check(
+        "headline",
+        "<title>The Site - A title of words</title><meta property=og:site_name content='The Site'>",
+        json!("A title of words"),
+    );
+    check(
+        "headline",
+        "<title>A title, in short - Site</title><h1>Site</h1><h1>A title, in short</h1>",
+        json!("A title, in short"),
+    );
+    check(
+        "headline",
+        "<title>x</title><meta property=og:title content='A title of words'><h1>A title of other words</h1>",
+        json!("A title of other words"),
+    );
+    assert_eq!(
+        metadata("<title>A title</title><h1>A title</h1>").get("headline"),
+        None
+    );
+}
+
+#[test]
+fn descriptions_keywords_and_images_have_other_sources_too() {
+    check(
+        "description",
+        &ld(r#"{"@type": "Product", "description": "d"}"#),
+        json!("d"),
+    );
+    check(
+        "description",
+        "<meta name=twitter:description content=d>",
+        json!("d"),
+    );
+    check(
+        "keywords",
+        "<meta property=article:tag content=a><meta property=article:tag content=b>",
+        json!(["a", "b"]),
+    );
+    check(
+        "og_image",
+        "<meta name=twitter:image content=/i.png>",
+        json!("https://www.example.com/i.png"),
+    );
+}

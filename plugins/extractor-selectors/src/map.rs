@@ -1,0 +1,213 @@
+//! The two shapes of a selector map, and which part of it a page uses.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use trawl_sdk::{Document, Failure};
+
+use crate::selector::FieldSelector;
+
+/// Most selectors of one map.
+const SELECTORS_MAX: usize = 5_000;
+
+/// A selector map as it was sent: keys with their values, in order.
+#[derive(Debug, Default)]
+pub struct SelectorMap(Vec<(String, Entry)>);
+
+/// A checked map.
+#[derive(Debug)]
+pub enum Fields {
+    /// Field name to selector.
+    Flat(Vec<(String, FieldSelector)>),
+    /// URL path to fields.
+    ByPath(Vec<(String, Vec<Field>)>),
+}
+
+/// A field of a map by path.
+#[derive(Debug)]
+pub struct Field {
+    /// Its name in the answer.
+    pub name: String,
+    /// What to look for, in order.
+    pub selectors: Vec<FieldSelector>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Selector(String),
+    Fields(Vec<FieldText>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldText {
+    name: String,
+    selectors: Vec<String>,
+}
+
+impl SelectorMap {
+    /// Parses every selector of the map, whichever page it is for. Needs no page: a host can check a map before it fetches.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidOptions`]: the map mixes its two shapes, has too many selectors, or one that does not parse; says which.
+    pub fn parse(self) -> Result<Fields, Failure> {
+        self.must_have_one_shape()?;
+        let n_selectors: usize = self.0.iter().map(|(_, entry)| entry.n_selectors()).sum();
+        if n_selectors > SELECTORS_MAX {
+            let reason = format!("{n_selectors} selectors are more than {SELECTORS_MAX}");
+            return Err(Failure::invalid_option("map", reason));
+        }
+        let is_flat = matches!(self.0.first(), Some((_, Entry::Selector(_))));
+        let (mut flat, mut by_path) = (Vec::new(), Vec::new());
+        for (key, entry) in self.0 {
+            match entry {
+                Entry::Selector(selector) => {
+                    let selector = parse_selector(&key, &selector)?;
+                    flat.push((key, selector));
+                }
+                Entry::Fields(fields) => {
+                    let fields: Result<_, _> = fields.into_iter().map(parse_field).collect();
+                    by_path.push((key, fields?));
+                }
+            }
+        }
+        Ok(match is_flat {
+            true => Fields::Flat(flat),
+            false => Fields::ByPath(by_path),
+        })
+    }
+
+    fn must_have_one_shape(&self) -> Result<(), Failure> {
+        let is_selector = |entry: &Entry| matches!(entry, Entry::Selector(_));
+        let flat = self.0.iter().find(|(_, entry)| is_selector(entry));
+        let by_path = self.0.iter().find(|(_, entry)| !is_selector(entry));
+        let (Some((field, _)), Some((path, _))) = (flat, by_path) else {
+            return Ok(());
+        };
+        let reason = format!(
+            "`{field}` has a selector and `{path}` a list of fields: a map has one shape, by field or by URL path"
+        );
+        Err(Failure::invalid_option("map", reason))
+    }
+}
+
+impl Entry {
+    fn n_selectors(&self) -> usize {
+        match self {
+            Self::Selector(_) => 1,
+            Self::Fields(fields) => fields.iter().map(|field| field.selectors.len()).sum(),
+        }
+    }
+}
+
+fn parse_field(field: FieldText) -> Result<Field, Failure> {
+    let parse = |selector: &String| parse_selector(&field.name, selector);
+    let selectors = field
+        .selectors
+        .iter()
+        .map(parse)
+        .collect::<Result<_, _>>()?;
+    Ok(Field {
+        name: field.name,
+        selectors,
+    })
+}
+
+fn parse_selector(field: &str, selector: &str) -> Result<FieldSelector, Failure> {
+    FieldSelector::parse(selector).map_err(|reason| {
+        let reason = format!("field `{field}`: the selector `{selector}` does not parse: {reason}");
+        Failure::invalid_option("map", reason)
+    })
+}
+
+/// The fields for this page: of the key that is its path, else of the longest that its path begins with, else of `*`. The key `/`
+/// is the root path alone.
+pub(crate) fn fields_of_page<'m>(
+    paths: &'m [(String, Vec<Field>)],
+    document: &Document,
+) -> &'m [Field] {
+    let path_of = |address: &str| {
+        document
+            .resolve_url(address)
+            .map(|url| url.path().to_owned())
+    };
+    let page = path_of(document.url()).unwrap_or_default();
+    let rank = |key: &str| {
+        if key == "*" {
+            return Some((0, 0));
+        }
+        // A key is spelled as in an address bar: `/Café` is `/Caf%C3%A9`.
+        let absolute = if key.starts_with('/') {
+            key.to_owned()
+        } else {
+            format!("/{key}")
+        };
+        let key = path_of(&absolute).unwrap_or(absolute);
+        match page == key {
+            true => Some((2, key.len())),
+            false => (key != "/" && page.starts_with(&key)).then_some((1, key.len())),
+        }
+    };
+    let fitting = paths
+        .iter()
+        .filter_map(|(key, fields)| Some((rank(key)?, fields)));
+    fitting
+        .max_by_key(|(rank, _)| *rank)
+        .map_or(&[], |(_, fields)| fields)
+}
+
+impl<'de> Deserialize<'de> for SelectorMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MapVisitor)
+    }
+}
+
+struct MapVisitor;
+
+impl<'de> Visitor<'de> for MapVisitor {
+    type Value = SelectorMap;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object from field name to selector, or from URL path to list of fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SelectorMap, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let entry = map
+                .next_value()
+                .map_err(|error| A::Error::custom(format!("`{key}`: {error}")))?;
+            entries.push((key, entry));
+        }
+        Ok(SelectorMap(entries))
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a selector, or a list of objects with `name` and `selectors`")
+    }
+
+    fn visit_str<E: Error>(self, selector: &str) -> Result<Entry, E> {
+        Ok(Entry::Selector(selector.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entry, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = list.next_element()? {
+            fields.push(field);
+        }
+        Ok(Entry::Fields(fields))
+    }
+}

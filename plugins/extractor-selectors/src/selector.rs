@@ -1,0 +1,206 @@
+//! One selector of a map: CSS or XPath, perhaps with an attribute.
+
+use trawl_sdk::Selector;
+use trawl_sdk::xpath::{self, XPath};
+
+/// The longest CSS selector, in bytes. Matching goes one call deeper for each combinator, and the stack of a plugin is small.
+const CSS_BYTES_MAX: usize = 2_000;
+
+/// A parsed selector of a field.
+#[derive(Debug)]
+pub struct FieldSelector {
+    pub(crate) query: Query,
+    /// The attribute that the suffix `@name` asks for, of the elements that are found.
+    pub(crate) attribute: Option<String>,
+}
+
+/// How to find elements.
+#[derive(Debug)]
+pub(crate) enum Query {
+    Css(Selector),
+    XPath(XPath),
+}
+
+impl FieldSelector {
+    /// Parses a selector.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        match is_xpath(text) {
+            true => Self::parse_xpath(text),
+            false => Self::parse_css(text),
+        }
+    }
+
+    fn parse_css(text: &str) -> Result<Self, String> {
+        if text.len() > CSS_BYTES_MAX {
+            return Err(format!("it is longer than {CSS_BYTES_MAX} bytes"));
+        }
+        let (css, attribute) = split_attribute(text);
+        let selector = Selector::parse(css).map_err(|error| match css.contains("//") {
+            true => format!("{error} (an XPath expression begins with `/`, `./` or `(/`)"),
+            false => error.to_string(),
+        })?;
+        Ok(Self {
+            query: Query::Css(selector),
+            attribute: attribute.map(str::to_owned),
+        })
+    }
+
+    /// In XPath an attribute is a step of its own (`//a/@href`); the suffix (`//a@href`) is no XPath and means the same.
+    fn parse_xpath(text: &str) -> Result<Self, String> {
+        let error = match XPath::parse(text) {
+            Ok(xpath) => {
+                return Ok(Self {
+                    query: Query::XPath(xpath),
+                    attribute: None,
+                });
+            }
+            Err(error) => error,
+        };
+        if let (path, Some(attribute)) = split_attribute(text)
+            && let Ok(xpath) = XPath::parse(path)
+        {
+            let attribute = Some(attribute.to_owned());
+            return Ok(Self {
+                query: Query::XPath(xpath),
+                attribute,
+            });
+        }
+        Err(error.to_string())
+    }
+}
+
+/// Whether a selector is XPath: by how it begins. No CSS selector begins with the name of a function.
+fn is_xpath(text: &str) -> bool {
+    let calls_function = || {
+        let (name, _) = text.split_once('(').unwrap_or_default();
+        xpath::is_function(name.trim_end())
+    };
+    text.starts_with('/') || text.starts_with("./") || text.starts_with("(/") || calls_function()
+}
+
+/// Splits off `@name` at the end. An at sign in a string, in brackets or after a backslash belongs to the selector.
+fn split_attribute(text: &str) -> (&str, Option<&str>) {
+    let (mut quote, mut depth, mut is_escaped, mut at_sign) = (None, 0_usize, false, None);
+    for (at, character) in text.char_indices() {
+        match (quote, character) {
+            _ if is_escaped => is_escaped = false,
+            (_, '\\') => is_escaped = true,
+            (Some(open), _) if character == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '[' | '(') => depth += 1,
+            (None, ']' | ')') => depth = depth.saturating_sub(1),
+            (None, '@') if depth == 0 => at_sign = Some(at),
+            _ => {}
+        }
+    }
+    let Some(at) = at_sign else {
+        return (text, None);
+    };
+    let name = text[at + 1..].trim();
+    let is_name = !name.is_empty()
+        && !name.contains(|c: char| c.is_whitespace() || "\"'>/=@()[]".contains(c));
+    match is_name {
+        true => (text[..at].trim_end(), Some(name)),
+        false => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FieldSelector, is_xpath, split_attribute};
+
+    #[test]
+    fn a_selector_is_xpath_by_its_beginning() {
+        for text in [
+            "//h1",
+            "/html",
+            "./p",
+            ".//p",
+            "(//p)[1]",
+            "(/html)",
+            "count(//p)",
+            "normalize-space (//p)",
+        ] {
+            assert!(is_xpath(text), "{text}");
+        }
+        for text in [
+            "h1", ".price", "*", "#id", ":is(a)", "a:not(/)", "( //p)", "", "count", "a(b)", "[a]",
+        ] {
+            assert!(!is_xpath(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_attribute_is_what_follows_the_last_free_at_sign() {
+        for (text, expected) in [
+            ("a@href", ("a", Some("href"))),
+            ("a.more @href ", ("a.more", Some("href"))),
+            (r#"a[href*="@"]"#, (r#"a[href*="@"]"#, None)),
+            (r#"a[href*="@"]@title"#, (r#"a[href*="@"]"#, Some("title"))),
+            ("a[b='@c']@data-x", ("a[b='@c']", Some("data-x"))),
+            (r".\@md", (r".\@md", None)),
+            (r".\@md@xlink:href", (r".\@md", Some("xlink:href"))),
+            (":has(a@href)", (":has(a@href)", None)),
+            ("a@b c", ("a@b c", None)),
+            ("a@", ("a@", None)),
+            ("@href", ("", Some("href"))),
+            ("//a/@href", ("//a/", Some("href"))),
+        ] {
+            assert_eq!(split_attribute(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd_for_a_selector() {
+        const PIECES: [&str; 32] = [
+            "a",
+            "h1",
+            ".x",
+            "#y",
+            "*",
+            " ",
+            ">",
+            "~",
+            "+",
+            ",",
+            "[",
+            "]",
+            "(",
+            ")",
+            ":not(",
+            ":has(",
+            ":nth-child(2n of p)",
+            "=",
+            "\"",
+            "'",
+            "@",
+            "@href",
+            "\\",
+            "//",
+            "/",
+            "::",
+            "count(",
+            "é",
+            "😀",
+            "\u{0}",
+            "|",
+            "./",
+        ];
+        let mut state = 1_u32;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % below
+        };
+        let mut n_valid = 0;
+        for _ in 0..50_000 {
+            let n_pieces = random(8);
+            let text: String = (0..n_pieces)
+                .map(|_| PIECES[random(PIECES.len())])
+                .collect();
+            n_valid += usize::from(FieldSelector::parse(&text).is_ok());
+        }
+        assert!(n_valid > 1_000, "only {n_valid} were selectors");
+    }
+}
