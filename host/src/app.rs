@@ -23,7 +23,7 @@ use door::EgressDoor;
 use run::AppRun;
 
 use crate::api::{self, Health, Run, Service};
-use crate::billing::{Account, Billing, Prices, Tariff};
+use crate::billing::{Account, Billing, Prices, SeatPrices, Tariff};
 use crate::cache::{self, CacheConfig, PageCache};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -32,6 +32,7 @@ use crate::crawl::{Crawls, CrawlsParts};
 use crate::egress::Egress;
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
+use crate::model::Terms;
 use crate::page::{Payer, Rooms};
 use crate::plan::{ConfiguredPool, RouterMode};
 use crate::plugins::{Plugins, PluginsConfig};
@@ -73,6 +74,14 @@ pub fn pooled_keys(config: &Config) -> anyhow::Result<PooledKeys> {
 /// One of them is not a price.
 pub fn prices(config: &Config) -> anyhow::Result<Prices> {
     settings::prices(config)
+}
+
+/// The prices of seats of the configuration.
+///
+/// # Errors
+/// One of them is not a price, or their steps make no sense.
+pub fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
+    settings::seat_prices(config)
 }
 
 /// The whole server, joined.
@@ -199,13 +208,16 @@ impl App {
     pub async fn build(config: Config, places: &Places) -> anyhow::Result<Arc<Self>> {
         let tasks = TaskTracker::new();
         let prices = settings::prices(&config)?;
+        let seat_prices = settings::seat_prices(&config)?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(DataDir::create(&places.data)?).await?);
         let admin_key = AdminKey::open(&places.data)?;
         let pages = pages(&config, &places.data).await?;
         let compiled = places.data.join("compiled");
         let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
+        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
+            .await?
+            .with_seat_prices(seat_prices);
         let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
         let stop = CancellationToken::new();
         let pools = settings::pools(&config)?;
@@ -224,8 +236,13 @@ impl App {
             data: places.data.clone(),
             snapshot: Arc::new(move || snapshot.snapshot()),
             write_entry: api::write_entry,
-            plan_again: Arc::new(move |request, verb, registry| {
-                api::crawl_plan(request, verb, registry, &known_pools, router)
+            plan_again: Arc::new(move |request, record, registry| {
+                let ways = api::Ways {
+                    pools: &known_pools,
+                    router,
+                    terms: record.terms,
+                };
+                api::crawl_plan(request, &record.verb, registry, ways)
             }),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -285,6 +302,12 @@ impl App {
         let webhooks = Arc::clone(&self.webhooks);
         self.tasks
             .spawn(webhooks.run(Arc::clone(&self.egress), self.stop.clone()));
+        // First of all: crawls that go on under a plan need its slots.
+        self.billing.renew_due().await;
+        let (billing, stop) = (self.billing.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            stop.run_until_cancelled(billing.keep_seats()).await;
+        });
         self.crawls
             .take_up()
             .await
@@ -348,8 +371,11 @@ impl Service for App {
         self.stop.is_cancelled()
     }
 
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
-        let tariff = Tariff::PayAsYouGo(self.prices);
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+        let tariff = match terms {
+            Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
+            Terms::Unlimited => Tariff::FlatRate,
+        };
         let in_flight = self.config.limits.pages_in_flight.max(1);
         let payer = Payer {
             billing: self.billing.clone(),

@@ -46,6 +46,8 @@ impl Clock {
     }
 }
 
+const DAY_MS: i64 = 86_400_000;
+
 /// A moment: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
@@ -65,6 +67,26 @@ impl Timestamp {
     #[must_use]
     pub fn before(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(whole_millis(by)))
+    }
+
+    /// The same time of day this many calendar months later; the last day of a month that has no such day.
+    #[must_use]
+    pub fn months_later(self, months: u32) -> Self {
+        let (days, time) = (self.0.div_euclid(DAY_MS), self.0.rem_euclid(DAY_MS));
+        let (year, month, day) = civil_from_days(days);
+        let months = month - 1 + i64::from(months);
+        let (year, month) = (year + months.div_euclid(12), months.rem_euclid(12) + 1);
+        let day = day.min(days_in_month(year, month));
+        Self(days_from_civil(year, month, day) * DAY_MS + time)
+    }
+
+    /// Whole days from this moment to a later one, a begun one counted as whole; 0 when the other is not later.
+    pub const fn days_until(self, later: Self) -> i64 {
+        let millis = later.0.saturating_sub(self.0);
+        if millis <= 0 {
+            return 0;
+        }
+        (millis - 1) / DAY_MS + 1
     }
 
     /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`; `None` when the text is neither.
@@ -199,6 +221,38 @@ mod tests {
             let (year, month, day) = civil_from_days(days);
             assert_eq!(days_from_civil(year, month, day), days);
         }
+    }
+
+    #[test]
+    fn months_end_where_the_calendar_has_them_end() {
+        let check = |from: &str, months: u32, to: &str| {
+            let read = |text| Timestamp::parse(text).expect("a time");
+            assert_eq!(
+                read(from).months_later(months),
+                read(to),
+                "{from} + {months}"
+            );
+        };
+        check("2026-01-31", 0, "2026-01-31");
+        check("2026-01-31", 1, "2026-02-28");
+        check("2026-01-31", 2, "2026-03-31");
+        check("2028-01-31", 1, "2028-02-29");
+        check("2026-12-15T10:20:30Z", 1, "2027-01-15T10:20:30Z");
+        check("2026-03-30T23:59:59Z", 11, "2027-02-28T23:59:59Z");
+        check("2026-06-30", 25, "2028-07-30");
+    }
+
+    #[test]
+    fn days_are_counted_when_they_have_begun() {
+        let check = |millis: i64, days: i64| {
+            assert_eq!(Timestamp(7).days_until(Timestamp(7 + millis)), days);
+        };
+        check(-5, 0);
+        check(0, 0);
+        check(1, 1);
+        check(DAY_MS, 1);
+        check(DAY_MS + 1, 2);
+        check(30 * DAY_MS, 30);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Config {
     pub egress: EgressSettings,
     /// Prices of pay-as-you-go use.
     pub prices: PriceSettings,
+    /// What seats of the Unlimited plan cost.
+    pub unlimited: UnlimitedSettings,
     /// Bounds the operator may move.
     pub limits: LimitSettings,
     /// Pages kept for the next time they are asked for.
@@ -117,6 +119,43 @@ impl Default for PriceSettings {
             own_key_percent: 10,
             own_key_least: "0.0001".into(),
             pooled_percent: 20,
+        }
+    }
+}
+
+/// `[unlimited]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UnlimitedSettings {
+    /// Prices of a seat a month by the size of the purchase, smallest first; each applies to the whole purchase.
+    pub seat_prices: Vec<SeatPriceSettings>,
+}
+
+/// One step of `seat_prices`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeatPriceSettings {
+    /// Seats from which on it applies.
+    pub from: u32,
+    /// Dollars a seat and month as decimal text, so that they are exact.
+    pub dollars: String,
+}
+
+impl Default for UnlimitedSettings {
+    fn default() -> Self {
+        let steps = [
+            (1, "20"),
+            (10, "18"),
+            (25, "16"),
+            (50, "14.50"),
+            (100, "13"),
+        ];
+        let steps = steps.map(|(from, dollars)| SeatPriceSettings {
+            from,
+            dollars: dollars.to_owned(),
+        });
+        Self {
+            seat_prices: steps.to_vec(),
         }
     }
 }

@@ -8,9 +8,10 @@ use futures_util::{FutureExt, StreamExt, stream};
 use url::Url;
 
 use crate::api::{Order, Outcomes, Run};
-use crate::billing::FundsError;
+use crate::billing::{FundsError, Tariff};
 use crate::extract::Input;
 use crate::fetch::CookieJar;
+use crate::model::Terms;
 use crate::page::{self, PageOutcome, Payer, Rooms, RunContext};
 use crate::plan::{Catalog, PagePlan, TransformPlan, TransformSource};
 use crate::plugins::Registry;
@@ -48,7 +49,11 @@ impl AppRun {
     }
 
     fn admit(&self) -> Result<(), FundsError> {
-        self.payer.billing.admit(&self.payer.account)
+        let terms = match self.payer.tariff {
+            Tariff::PayAsYouGo(_) => Terms::PayAsYouGo,
+            Tariff::FlatRate => Terms::Unlimited,
+        };
+        self.payer.billing.admit(&self.payer.account, terms)
     }
 }
 

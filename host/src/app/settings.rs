@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use url::Url;
 
-use crate::billing::Prices;
+use crate::billing::{Prices, SeatPrices};
 use crate::config::{Config, ProxySettings, RouterDefault};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use crate::model::Nanodollars;
@@ -126,6 +126,16 @@ pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {
     })
 }
 
+pub(super) fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
+    let steps = config.unlimited.seat_prices.iter().map(|step| {
+        let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
+        Ok((step.from, dollars))
+    });
+    let steps = steps.collect::<anyhow::Result<_>>()?;
+    SeatPrices::new(steps)
+        .map_err(|reason| anyhow::anyhow!("unlimited.seat_prices make no sense: {reason}"))
+}
+
 fn pool(proxy: &ProxySettings) -> anyhow::Result<Pool> {
     [
         Pool::Standard,
@@ -152,4 +162,37 @@ fn price(name: &str, text: &str) -> anyhow::Result<Nanodollars> {
         .with_context(|| {
             format!("{name} is `{text}`; write dollars such as \"0.5\", with at most nine decimals")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Config {
+        toml::from_str(text).expect("a configuration")
+    }
+
+    #[test]
+    fn seats_have_the_usual_prices_or_the_operators() {
+        let usual = seat_prices(&Config::default()).expect("prices");
+        assert_eq!(usual, SeatPrices::default());
+        let own = read(
+            "[unlimited]\nseat_prices = [{ from = 1, dollars = \"9.99\" }, { from = 5, dollars = \"8\" }]",
+        );
+        let own = seat_prices(&own).expect("prices");
+        assert_eq!(own.month(4), Nanodollars(39_960_000_000));
+        assert_eq!(own.month(5), Nanodollars(40_000_000_000));
+        for (wrong, reason) in [
+            ("[]", "no step"),
+            ("[{ from = 2, dollars = \"1\" }]", "begin at 1"),
+            (
+                "[{ from = 1, dollars = \"lots\" }]",
+                "write dollars such as",
+            ),
+        ] {
+            let config = read(&format!("[unlimited]\nseat_prices = {wrong}"));
+            let refusal = seat_prices(&config).expect_err("refused").to_string();
+            assert!(refusal.contains(reason), "{refusal}");
+        }
+    }
 }

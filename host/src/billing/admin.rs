@@ -145,7 +145,10 @@ impl Billing {
         let entries = self.paying_in(account, amount, &id);
         let written = self.queue.told(entries, Some(wallet)).await?;
         match written.first() {
-            Some(Written::New) => Ok(made(id, amount, false)),
+            Some(Written::New) => {
+                self.seats.money_came();
+                Ok(made(id, amount, false))
+            }
             Some(Written::AlreadyThere) => self.repeated(account, amount, id).await,
             _ => Err(BillingError::Unavailable),
         }

@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
     AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, OutboxRow,
-    PageRow, Progress, StoreFuture, Written,
+    PageRow, Progress, StoreFuture, Subscription, Written,
 };
 
 const WORKS: u8 = 0;
@@ -109,6 +109,28 @@ impl Store for Faulty {
 
     fn audit(&self) -> StoreFuture<'_, Audit> {
         self.store.audit()
+    }
+
+    fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {
+        self.store.subscriptions()
+    }
+
+    fn save_subscription<'a>(
+        &'a self,
+        row: &'a Subscription,
+        charge: Option<&'a Entry>,
+    ) -> StoreFuture<'a, Written> {
+        Box::pin(async move {
+            match self.mode.load(Ordering::SeqCst) {
+                FAILS => Err(fault()),
+                LIES_ONCE => {
+                    self.store.save_subscription(row, charge).await?;
+                    self.set(WORKS);
+                    Err(fault())
+                }
+                _ => self.store.save_subscription(row, charge).await,
+            }
+        })
     }
 
     fn answer<'a>(
@@ -406,4 +428,41 @@ async fn a_purse_that_is_closed_while_its_post_fails_leaves_nothing_set_aside() 
     world.settles_at(10_000).await;
     let open = world.store.open_reserves().await;
     assert_eq!(open.expect("a search"), []);
+}
+
+impl World {
+    /// Seats at a hundred nanodollars each.
+    fn with_cheap_seats(mut self) -> Self {
+        let prices = SeatPrices::new(vec![(1, Nanodollars(100))]);
+        self.billing = self.billing.with_seat_prices(prices.expect("a list"));
+        self
+    }
+}
+
+#[tokio::test]
+async fn seats_that_reached_the_disk_after_all_are_charged_once() {
+    let world = world().await.with_cheap_seats();
+    world.store.set(LIES_ONCE);
+    let bought = world.billing.set_seats(&world.account, 3).await;
+    assert_eq!(bought.expect("bought").1, Nanodollars(300));
+    assert_eq!(world.billing.slots(&world.account).seats, 3);
+    world.settles_at(9_700).await;
+    world.store.set(LIES_ONCE);
+    let more = world.billing.set_seats(&world.account, 5).await;
+    assert_eq!(more.expect("more").1, Nanodollars(200));
+    world.settles_at(9_500).await;
+}
+
+#[tokio::test]
+async fn seats_that_cannot_be_written_are_not_sold_and_their_money_waits() {
+    let world = world().await.with_cheap_seats();
+    world.store.set(FAILS);
+    let refusal = world.billing.set_seats(&world.account, 3).await;
+    assert!(matches!(refusal, Err(BillingError::Unavailable)));
+    assert_eq!(world.billing.subscription(&world.account), None);
+    // Nobody can tell whether the ledger has the charge, so nobody spends it.
+    assert_eq!(world.billing.funds(&world.account).held, Nanodollars(300));
+    world.store.set(WORKS);
+    let audit = world.billing.verify().await.expect("an audit");
+    assert_eq!(audit.disagreements, []);
 }

@@ -158,7 +158,8 @@ impl Hold {
     /// Returns the charge that stands in the ledger: another than the one given when a page of a run with a purse was paid
     /// before, in which case nothing is charged again.
     ///
-    /// When the future is dropped after it was polled, the charge may still be taken.
+    /// When the future is dropped after it was polled, the charge may still be taken. A page that nothing was set aside for
+    /// costs nothing, and does not wait.
     ///
     /// # Errors
     /// [`BillingError::OutgrewCeiling`] when the charge is more than was set aside, [`BillingError::Unavailable`] when
@@ -172,6 +173,10 @@ impl Hold {
             };
             self.give_back(&error.to_string());
             return Err(error);
+        }
+        if self.amount == Nanodollars::ZERO {
+            self.note(charge);
+            return Ok(*charge);
         }
         let (done, outcome) = oneshot::channel();
         let effect = Effect::Post {
@@ -189,6 +194,21 @@ impl Hold {
             share.slice.end_page(self.amount, total);
         }
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
+    }
+
+    /// Notes a page that costs nothing and that nothing was set aside for. No money moves, so nobody has to wait for the
+    /// disk: after a crash the last of such lines may be missing.
+    fn note(&mut self, charge: &Charge) {
+        self.is_open = false;
+        let entry = Entry {
+            charge: *charge,
+            ..self.settling(EntryKind::Post, Nanodollars::ZERO, String::new())
+        };
+        self.queue
+            .push(Item::one(entry, Effect::Void { undone_post: None }));
+        if let Some(share) = &self.share {
+            share.slice.end_page(self.amount, Nanodollars::ZERO);
+        }
     }
 
     /// Gives everything back, for a page that failed. Does not wait for the ledger.

@@ -21,6 +21,7 @@ mod purse;
 #[cfg(test)]
 mod purse_tests;
 mod queue;
+mod seats;
 mod top_up;
 mod writer;
 
@@ -32,12 +33,12 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
-use crate::model::Nanodollars;
+use crate::model::{Nanodollars, Terms};
 use crate::store::{Entry, EntryKind, OpenReserve, Store, StoreError};
 
 pub use crate::store::{
     ANSWER_BYTES_MAX, AccountId, Answer, Audit, Entry as LedgerEntry, EntryKind as LedgerEntryKind,
-    KeyRecord, KindSum, Posted, StatementPage, Window,
+    KeyRecord, KindSum, Posted, StatementPage, Subscription, SubscriptionState, Window,
 };
 pub use account::{Account, Funds};
 pub use hold::{FundsError, Hold, Shortage};
@@ -45,11 +46,13 @@ pub use idempotency::{Begun, FirstRequest};
 pub use key::new_key;
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use purse::Purse;
+pub use seats::{Count, NoPlan, SEATS_MAX, SeatPrices, Slot};
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 
 use account::Book;
 use idempotency::InFlight;
 use queue::Queue;
+use seats::Seats;
 
 /// Why the reserves of a process that is gone were given back.
 const SERVER_STOPPED: &str = "server stopped";
@@ -62,6 +65,8 @@ pub struct Billing {
     book: Arc<Book>,
     queue: Arc<Queue>,
     in_flight: Arc<InFlight>,
+    seats: Arc<Seats>,
+    seat_prices: Arc<SeatPrices>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
@@ -112,6 +117,28 @@ pub enum BillingError {
         /// What was paid in under it.
         amount: Nanodollars,
     },
+    /// More seats than an account can have.
+    #[error("{seats} seats cannot be bought: an account has at most {SEATS_MAX}")]
+    BadSeats {
+        /// How many were asked for.
+        seats: u32,
+    },
+    /// Seats cost more than is left to spend.
+    #[error(
+        "they cost {price}, and {available} is left to spend: pay in with `trawl account top-up`"
+    )]
+    NotCovered {
+        /// What they cost.
+        price: Nanodollars,
+        /// What is left.
+        available: Nanodollars,
+    },
+    /// The account has no seats.
+    #[error("`{account}` has no seats: `trawl account seats` buys them")]
+    NoSubscription {
+        /// Its name.
+        account: String,
+    },
     /// An idempotency key that is too long or empty.
     #[error("an idempotency key has 1 to {max} bytes, this one has {len}")]
     BadIdempotencyKey {
@@ -137,6 +164,7 @@ impl Billing {
     ) -> Result<Self, BillingError> {
         give_back_open_reserves(store.as_ref(), &clock).await?;
         let book = Arc::new(Book::new(store.accounts().await?, store.keys().await?));
+        let seats = Arc::new(Seats::new(store.subscriptions().await?));
         let queue = Arc::new(Queue::new(key::unique()?));
         let writer = tasks.spawn(writer::run(Arc::clone(&store), Arc::clone(&queue)));
         Ok(Self {
@@ -145,6 +173,8 @@ impl Billing {
             book,
             queue,
             in_flight: Arc::default(),
+            seats,
+            seat_prices: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
         })
     }
@@ -213,12 +243,16 @@ impl Billing {
     }
 
     /// Whether the account has anything left, set aside or not, and the ledger takes holds: asked once before a run starts.
+    /// A run whose pages cost nothing needs no money.
     ///
     /// # Errors
     /// [`FundsError::Busy`] when the ledger takes no holds now, [`FundsError::Empty`] when the balance is used up.
-    pub fn admit(&self, account: &AccountId) -> Result<(), FundsError> {
+    pub fn admit(&self, account: &AccountId, terms: Terms) -> Result<(), FundsError> {
         if !self.queue.has_room() {
             return Err(FundsError::Busy);
+        }
+        if terms == Terms::Unlimited {
+            return Ok(());
         }
         match self.funds(account).balance {
             left if left > Nanodollars::ZERO => Ok(()),

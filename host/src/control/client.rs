@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::perform::perform;
 use super::request::{Reply, Request};
 use super::{ControlError, socket};
-use crate::billing::Billing;
+use crate::billing::{Billing, SeatPrices};
 use crate::clock::Clock;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, DataDirError, Store, StoreError};
@@ -79,6 +79,18 @@ impl Operator {
         let tasks = TaskTracker::new();
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
         Ok(Self(Door::Store { billing, store }))
+    }
+
+    /// The same with these prices of seats, unless a running server answers, which knows its own.
+    #[must_use]
+    pub fn with_seat_prices(self, prices: SeatPrices) -> Self {
+        Self(match self.0 {
+            Door::Store { billing, store } => Door::Store {
+                billing: billing.with_seat_prices(prices),
+                store,
+            },
+            server @ Door::Server(_) => server,
+        })
     }
 
     /// Asks one question.

@@ -16,7 +16,8 @@ use crate::store::StoreError;
 
 pub use client::Operator;
 pub use request::{
-    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SumView,
+    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SubscriptionView,
+    SumView,
 };
 pub use server::{Desk, listen};
 

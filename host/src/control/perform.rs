@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::request::{
-    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SumView,
+    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SubscriptionView,
+    SumView,
 };
 use super::{ControlError, STATEMENT_ENTRIES_MAX};
 use crate::billing::{
-    Account, Billing, BillingError, Funds, KeyRecord, LedgerEntryKind, Posted, Window,
+    Account, Billing, BillingError, Funds, KeyRecord, LedgerEntryKind, Posted, Subscription, Window,
 };
 use crate::clock::Timestamp;
 use crate::model::{Charge, Nanodollars};
@@ -26,14 +27,14 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             let created = billing.create_account(&name, Nanodollars(top_up)).await?;
             let (account, key) = created;
             let api_key = key.expose().to_owned();
-            let account = view(&account, billing.funds(&account.id));
+            let account = view(billing, &account, billing.funds(&account.id));
             Reply::Created { account, api_key }
         }
         Request::Accounts {} => {
             let accounts = billing.accounts();
             let views = accounts
                 .iter()
-                .map(|(account, funds)| view(account, *funds));
+                .map(|(account, funds)| view(billing, account, *funds));
             Reply::Accounts(views.collect())
         }
         Request::TopUp {
@@ -45,7 +46,7 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             let amount = Nanodollars(amount);
             let top_up = billing.top_up(&account.id, amount, id.as_deref()).await?;
             Reply::ToppedUp {
-                account: view(&account, billing.funds(&account.id)),
+                account: view(billing, &account, billing.funds(&account.id)),
                 id: top_up.id,
                 amount: top_up.amount.0,
                 bonus: top_up.bonus.0,
@@ -69,6 +70,21 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             Reply::WebhookSecret { secret }
         }
         Request::RevokeKey { account, key } => revoke(billing, &account, &key).await?,
+        Request::SetSeats { account, seats } => {
+            let account = billing.known(&account)?;
+            let (_, charged) = billing.set_seats(&account.id, seats).await?;
+            seats_reply(billing, &account, charged)
+        }
+        Request::SuspendSeats { account } => {
+            let account = billing.known(&account)?;
+            billing.suspend_seats(&account.id).await?;
+            seats_reply(billing, &account, Nanodollars::ZERO)
+        }
+        Request::ResumeSeats { account } => {
+            let account = billing.known(&account)?;
+            let charged = billing.resume_seats(&account.id).await?;
+            seats_reply(billing, &account, charged)
+        }
         Request::Statement {
             account,
             from,
@@ -121,7 +137,7 @@ async fn statement(
         (sum.kind.name().to_owned(), view)
     });
     Ok(Reply::Statement {
-        account: view(&account, funds),
+        account: view(billing, &account, funds),
         sums: sums.collect(),
         entries: page.entries.into_iter().map(entry).collect(),
     })
@@ -145,12 +161,31 @@ async fn audit(billing: &Billing) -> Result<Reply, BillingError> {
     }))
 }
 
-fn view(account: &Account, funds: Funds) -> AccountView {
+fn seats_reply(billing: &Billing, account: &Account, charged: Nanodollars) -> Reply {
+    Reply::Seats {
+        account: view(billing, account, billing.funds(&account.id)),
+        charged: charged.0,
+    }
+}
+
+fn view(billing: &Billing, account: &Account, funds: Funds) -> AccountView {
     AccountView {
         account: account.id.to_string(),
         name: account.name.clone(),
         balance: funds.balance.0,
         held: funds.held.0,
+        subscription: billing.subscription(&account.id).map(subscription),
+    }
+}
+
+fn subscription(row: Subscription) -> SubscriptionView {
+    SubscriptionView {
+        state: row.state.name().to_owned(),
+        seats: row.seats,
+        next_seats: row.next_seats,
+        from: row.from.to_string(),
+        to: row.to.to_string(),
+        price: row.price.0,
     }
 }
 

@@ -49,6 +49,23 @@ pub enum Request {
         /// Identifier or name.
         account: String,
     },
+    /// Set how many seats an account has.
+    SetSeats {
+        /// Identifier or name.
+        account: String,
+        /// Seats; 0 ends the subscription with its period.
+        seats: u32,
+    },
+    /// Stop the use of an account's seats.
+    SuspendSeats {
+        /// Identifier or name.
+        account: String,
+    },
+    /// Let an account use its seats again.
+    ResumeSeats {
+        /// Identifier or name.
+        account: String,
+    },
     /// A page of a statement.
     Statement {
         /// Identifier or name.
@@ -110,6 +127,13 @@ pub enum Reply {
     Keys(Vec<KeyView>),
     /// The key is ended.
     Revoked {},
+    /// What became of an account's seats.
+    Seats {
+        /// The account afterwards, with its subscription.
+        account: AccountView,
+        /// What was charged now.
+        charged: i64,
+    },
     /// A page of a statement.
     Statement {
         /// The account at this moment.
@@ -134,6 +158,26 @@ pub struct AccountView {
     pub balance: i64,
     /// What is set aside of it.
     pub held: i64,
+    /// Its seats, when it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<SubscriptionView>,
+}
+
+/// The seats of an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionView {
+    /// `active`, `suspended` or `lapsed`.
+    pub state: String,
+    /// Requests that may be in flight at once.
+    pub seats: u32,
+    /// Seats from the next renewal on.
+    pub next_seats: u32,
+    /// Begin of the period.
+    pub from: String,
+    /// End of the period.
+    pub to: String,
+    /// What was paid for the period.
+    pub price: i64,
 }
 
 /// A key as listed.
@@ -152,7 +196,7 @@ pub struct EntryView {
     pub seq: i64,
     /// Its unique id.
     pub id: String,
-    /// `top_up`, `bonus`, `reserve`, `post` or `void`.
+    /// `top_up`, `bonus`, `reserve`, `post`, `void` or `seats`.
     pub kind: String,
     /// Change of the balance.
     pub amount: i64,

@@ -13,9 +13,9 @@ use tokio_util::task::TaskTracker;
 use super::job::{Job, Tally};
 use super::lock;
 use super::start::{self, Beginning};
-use crate::billing::{AccountId, Billing, FundsError, Tariff};
+use crate::billing::{AccountId, Billing, FundsError, Slot, Tariff};
 use crate::clock::Clock;
-use crate::model::{Stop, UrlRow};
+use crate::model::{Stop, Terms, UrlRow};
 use crate::page::{PageOutcome, Rooms};
 use crate::plan::crawl::CrawlPlan;
 use crate::plugins::Registry;
@@ -61,8 +61,9 @@ pub enum CrawlError {
     Random,
 }
 
-/// Makes the plan of a stored request: request object, verb, plugins.
-pub type PlanAgain = dyn Fn(&str, &str, &Registry) -> Result<CrawlPlan, String> + Send + Sync;
+/// Makes the plan of a stored request: request object, what else is stored of the crawl, plugins.
+pub type PlanAgain =
+    dyn Fn(&str, &CrawlRecord, &Registry) -> Result<CrawlPlan, String> + Send + Sync;
 
 /// What crawls run on.
 pub struct CrawlsParts {
@@ -78,7 +79,7 @@ pub struct CrawlsParts {
     pub webhooks: Arc<Webhooks>,
     /// Who pays.
     pub billing: Billing,
-    /// Prices.
+    /// Prices of crawls that are paid by the page.
     pub tariff: Tariff,
     /// The time.
     pub clock: Clock,
@@ -116,6 +117,10 @@ pub struct Begin {
     pub needs_secrets: bool,
     /// `crawl` or `links`.
     pub verb: &'static str,
+    /// What its pages cost and what they may use.
+    pub terms: Terms,
+    /// Under the Unlimited plan: the slot, which a crawl in the background holds to its end.
+    pub slot: Option<Arc<Slot>>,
     /// The plugins that the plan was made on.
     pub registry: Arc<Registry>,
 }
@@ -152,7 +157,7 @@ impl Crawls {
     /// # Errors
     /// [`CrawlError::Funds`] when nothing is left to pay with, [`CrawlError::TooMany`], or the store failed.
     pub async fn begin(&self, begin: Begin) -> Result<Listening, CrawlError> {
-        self.parts.billing.admit(&begin.account)?;
+        self.parts.billing.admit(&begin.account, begin.terms)?;
         let in_background = begin.plan.in_background;
         if in_background && self.of_account(&begin.account) >= PER_ACCOUNT_MAX {
             return Err(CrawlError::TooMany);
@@ -167,6 +172,7 @@ impl Crawls {
             account: begin.account,
             request: begin.request,
             verb: begin.verb.to_owned(),
+            terms: begin.terms,
             needs_secrets: begin.needs_secrets,
             in_background,
             state,
@@ -183,7 +189,9 @@ impl Crawls {
                 (Some(listener), Some(entries))
             }
         };
-        self.spawn(&record, begin.plan, begin.registry, listener);
+        // A streaming crawl's slot is in its answer.
+        let slot = begin.slot.filter(|_| in_background);
+        self.spawn(&record, begin.plan, begin.registry, listener, slot);
         Ok(Listening { id, entries })
     }
 
@@ -245,15 +253,15 @@ impl Crawls {
         if record.state != CrawlState::Parked || self.job(account, id).is_some() {
             return Err(CrawlError::NotParked(record.state));
         }
-        self.parts.billing.admit(account)?;
+        self.parts.billing.admit(account, record.terms)?;
         let registry = (self.parts.snapshot)();
         let plan =
-            (self.parts.plan_again)(request, &record.verb, &registry).map_err(CrawlError::Plan)?;
+            (self.parts.plan_again)(request, &record, &registry).map_err(CrawlError::Plan)?;
         self.parts
             .store
             .set_crawl_state(id, CrawlState::Queued)
             .await?;
-        self.spawn(&record, plan, registry, None);
+        self.spawn(&record, plan, registry, None, None);
         self.show(account, id).await
     }
 
@@ -288,10 +296,16 @@ impl Crawls {
 
     async fn take_up_one(&self, record: &CrawlRecord) -> Result<(), CrawlError> {
         let registry = (self.parts.snapshot)();
-        match (self.parts.plan_again)(&record.request, &record.verb, &registry) {
+        match (self.parts.plan_again)(&record.request, record, &registry) {
             Ok(plan) => {
                 tracing::info!(crawl = record.id, "a crawl of the last process goes on");
-                self.spawn(record, plan, registry, None);
+                // Taken before the first request is served. Spec gap: several crawls of one request go on with a slot each;
+                // one that finds none free waits for it.
+                let slot = match record.terms {
+                    Terms::PayAsYouGo => None,
+                    Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),
+                };
+                self.spawn(record, plan, registry, None, slot.map(Arc::new));
             }
             Err(reason) => {
                 tracing::error!(crawl = record.id, reason, "a crawl cannot go on");
@@ -384,6 +398,7 @@ impl Crawls {
         plan: CrawlPlan,
         registry: Arc<Registry>,
         listener: Option<mpsc::Sender<Bytes>>,
+        slot: Option<Arc<Slot>>,
     ) {
         let tally = Tally {
             n_pages: record.counts.n_pages,
@@ -395,12 +410,7 @@ impl Crawls {
                 false => CrawlState::Running,
             })
         };
-        let job = Arc::new(Job::new(
-            record.id.clone(),
-            record.account.clone(),
-            record.in_background,
-            tally,
-        ));
+        let job = Arc::new(Job::new(record, tally));
         lock(&self.jobs).insert(job.id.clone(), Arc::clone(&job));
         let crawls = self.clone();
         self.parts.tasks.spawn(async move {
@@ -409,6 +419,7 @@ impl Crawls {
                 plan: Arc::new(plan),
                 registry,
                 listener,
+                slot,
             };
             start::run(&crawls, beginning).await;
             lock(&crawls.jobs).remove(&job.id);

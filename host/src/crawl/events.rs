@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::job::Job;
 use crate::billing::Billing;
-use crate::model::Nanodollars;
+use crate::model::{Nanodollars, Terms};
 use crate::page::PageOutcome;
 use crate::plan::crawl::WebhookPlan;
 use crate::webhooks::{Event, EventKind, FoundPage, Webhooks};
@@ -107,8 +107,10 @@ impl Events {
         // Less than a credit buys nothing that a caller would notice.
         let is_empty = left.whole_credits() <= 0;
         let is_half = left.0 <= self.balance.0 / 2;
+        // Under the Unlimited plan a crawl uses no credits.
+        let spends = self.job.terms == Terms::PayAsYouGo;
         let tell = |is_wanted: bool, is_so: bool, told: &AtomicBool, kind| {
-            let is_due = is_wanted && is_so && !told.swap(true, Ordering::Relaxed);
+            let is_due = spends && is_wanted && is_so && !told.swap(true, Ordering::Relaxed);
             is_due.then(|| {
                 Event::credits(
                     kind,

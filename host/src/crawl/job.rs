@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use super::frontier::Counts;
 use super::lock;
 use crate::billing::AccountId;
-use crate::model::{Nanodollars, Stop};
-use crate::store::CrawlState;
+use crate::model::{Nanodollars, Stop, Terms};
+use crate::store::{CrawlRecord, CrawlState};
 
 /// A crawl that runs or waits to run.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(super) struct Job {
     pub(super) id: String,
     pub(super) account: AccountId,
     pub(super) in_background: bool,
+    /// What its pages cost and what they may use.
+    pub(super) terms: Terms,
     /// Set by the caller who wants it stopped.
     pub(super) cancel: CancellationToken,
     /// Set when the crawl has ended and everything of it is in the store.
@@ -61,11 +63,12 @@ impl Tally {
 }
 
 impl Job {
-    pub(super) fn new(id: String, account: AccountId, in_background: bool, tally: Tally) -> Self {
+    pub(super) fn new(record: &CrawlRecord, tally: Tally) -> Self {
         Self {
-            id,
-            account,
-            in_background,
+            id: record.id.clone(),
+            account: record.account.clone(),
+            in_background: record.in_background,
+            terms: record.terms,
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
             recorded: watch::Sender::new(tally.n_pages),

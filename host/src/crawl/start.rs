@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
 use url::Url;
 
 use super::desk::Crawls;
@@ -15,8 +15,9 @@ use super::gate::Gate;
 use super::job::Job;
 use super::recorder::Recorder;
 use super::run::{self, Ended, Run};
+use crate::billing::{Slot, Tariff};
 use crate::fetch::{self, CookieJar};
-use crate::model::{Stop, UrlRow};
+use crate::model::{Stop, Terms, UrlRow};
 use crate::page::RunContext;
 use crate::plan::crawl::CrawlPlan;
 use crate::plan::{FetchPlan, OutputPlan, Pace, PagePlan};
@@ -36,6 +37,8 @@ pub(super) struct Beginning {
     pub(super) plan: Arc<CrawlPlan>,
     pub(super) registry: Arc<Registry>,
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
+    /// The slot of a crawl in the background under the Unlimited plan, as far as it has it already.
+    pub(super) slot: Option<Arc<Slot>>,
 }
 
 /// Runs a crawl to its end, or until the server stops. Failures are the crawl's stop reason, and in the log.
@@ -44,7 +47,8 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
     // The caller's answer ends only when the crawl's end is written down: whoever has read it to its end may ask how it ended.
     let _still_answering = beginning.listener.clone();
     let parts = &crawls.parts;
-    let ended = match wait_for_turn(crawls, &job).await {
+    let slot = beginning.slot.clone();
+    let ended = match wait_for_turn(crawls, &job, slot).await {
         Turn::Come(_place) => match crawl(crawls, beginning).await {
             Ok(ended) => ended,
             Err(error) => {
@@ -69,21 +73,40 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
     }
 }
 
+/// What a crawl in the background holds while it runs.
+struct Place {
+    _permit: Option<OwnedSemaphorePermit>,
+    _slot: Option<Arc<Slot>>,
+}
+
 enum Turn {
     /// The place is held while the crawl runs.
-    Come(Option<tokio::sync::OwnedSemaphorePermit>),
+    Come(Option<Place>),
     Cancelled,
     ServerStops,
 }
 
 /// Background crawls wait for a place; a streaming one has a caller who waits, and goes at once.
-async fn wait_for_turn(crawls: &Crawls, job: &Job) -> Turn {
+async fn wait_for_turn(crawls: &Crawls, job: &Job, slot: Option<Arc<Slot>>) -> Turn {
     if !job.in_background {
         return Turn::Come(None);
     }
-    let place = Arc::clone(&crawls.places).acquire_owned();
+    let place = async {
+        // Its account's turn first: a place is not kept from others meanwhile.
+        let slot = match (job.terms, slot) {
+            (Terms::Unlimited, None) => {
+                let billing = &crawls.parts.billing;
+                Some(Arc::new(billing.slot_when_free(&job.account).await))
+            }
+            (_, slot) => slot,
+        };
+        Place {
+            _permit: Arc::clone(&crawls.places).acquire_owned().await.ok(),
+            _slot: slot,
+        }
+    };
     tokio::select! {
-        place = place => Turn::Come(place.ok()),
+        place = place => Turn::Come(Some(place)),
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = crawls.parts.stop.cancelled() => Turn::ServerStops,
     }
@@ -95,8 +118,13 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         plan,
         registry,
         listener,
+        slot: _,
     } = beginning;
     let parts = &crawls.parts;
+    let tariff = match job.terms {
+        Terms::PayAsYouGo => parts.tariff,
+        Terms::Unlimited => Tariff::FlatRate,
+    };
     parts
         .store
         .set_crawl_state(&job.id, CrawlState::Running)
@@ -160,12 +188,12 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
             registry,
             jar: Arc::new(CookieJar::new()),
             owner,
-            tariff: parts.tariff,
+            tariff,
         },
         billing: parts.billing.clone(),
         purse,
         is_resumed: tally.n_pages > 0 || was_begun,
-        tariff: parts.tariff,
+        tariff,
         frontier,
         robots,
         gate,

@@ -1,4 +1,6 @@
-//! `content` of a page, before it has a wire form.
+//! `content` of a page and the fields beside it, before they have a wire form.
+
+use serde_json::{Map, Value};
 
 /// `content` of an entry. Never null on the wire.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +15,21 @@ impl Default for Content {
     fn default() -> Self {
         Self::One(Piece::Text(String::new()))
     }
+}
+
+/// What was read out of a page beside its content. A part that was not asked for is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields {
+    /// Absolute addresses in page order without duplicates.
+    pub links: Option<Value>,
+    /// Metadata, and the parts of it that are told without being asked (`render_reason`, ...).
+    pub metadata: Option<Map<String, Value>>,
+    /// Structured data and framework state by source.
+    pub json_data: Option<Value>,
+    /// Values by field of the selector map.
+    pub css_extracted: Option<Value>,
+    /// Results of extractors asked for by name.
+    pub extracted: Option<Map<String, Value>>,
 }
 
 /// One format's content.

@@ -6,11 +6,13 @@ pub mod failure;
 pub mod header;
 pub mod money;
 pub mod page;
+pub mod terms;
 pub mod usage;
 
-pub use content::{Content, Piece};
+pub use content::{Content, Fields, Piece};
 pub use crawl::{Discovered, Skip, Stop, UrlRow, UrlState};
 pub use failure::PageFailure;
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};
+pub use terms::Terms;
 pub use usage::{Charge, Usage, VendorUse};

@@ -352,6 +352,41 @@ async fn events_wait_until_they_are_received(store: &dyn Store) {
     assert_eq!(store.webhook_secret(&account).await.expect("kept"), secret);
 }
 
+async fn a_subscription_and_its_charge_are_one(store: &dyn Store) {
+    with_account(store, 100).await;
+    let row = Subscription {
+        account: AccountId::new("acc_1"),
+        seats: 8,
+        next_seats: 3,
+        begun: Timestamp(4),
+        from: Timestamp(5),
+        to: Timestamp(6),
+        price: Nanodollars(60),
+        state: SubscriptionState::Active,
+    };
+    let charge = |id: &str, amount| entry(id, EntryKind::Seats, amount, 0);
+    let save = async |row: &Subscription, charge: Option<&Entry>| {
+        let saved = store.save_subscription(row, charge).await;
+        saved.expect("the store works")
+    };
+    assert_eq!(save(&row, Some(&charge("x:1", -60))).await, Written::New);
+    let later = Subscription {
+        from: Timestamp(6),
+        to: Timestamp(7),
+        state: SubscriptionState::Lapsed,
+        ..row.clone()
+    };
+    let again = save(&later, Some(&charge("x:1", -60))).await;
+    assert_eq!(again, Written::AlreadyThere);
+    let too_much = save(&later, Some(&charge("x:2", -60))).await;
+    assert!(matches!(too_much, Written::Refused { .. }));
+    assert_eq!(store.subscriptions().await.expect("read"), [row]);
+    assert_eq!(sums(store).await, (40, 0));
+    assert_eq!(save(&later, None).await, Written::New);
+    assert_eq!(store.subscriptions().await.expect("read"), [later]);
+    assert_eq!(sums(store).await, (40, 0));
+}
+
 macro_rules! conformance {
     ($($case:ident,)*) => {
         mod sqlite_store {
@@ -384,4 +419,5 @@ conformance! {
     every_state_of_an_address_comes_back,
     old_crawls_are_forgotten_whole,
     events_wait_until_they_are_received,
+    a_subscription_and_its_charge_are_one,
 }

@@ -2,7 +2,7 @@
 
 use super::AccountId;
 use crate::clock::Timestamp;
-use crate::model::{Nanodollars, Stop, UrlRow};
+use crate::model::{Nanodollars, Stop, Terms, UrlRow};
 
 /// Where a crawl stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +48,8 @@ pub struct CrawlRecord {
     pub request: String,
     /// `crawl` or `links`.
     pub verb: String,
+    /// What its pages cost and what they may use.
+    pub terms: Terms,
     /// Whether it cannot go on without secrets that are not stored.
     pub needs_secrets: bool,
     /// Whether it goes on without a caller who listens.

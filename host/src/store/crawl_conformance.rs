@@ -1,7 +1,7 @@
 //! What every back end must do with crawls: functions on any [`Store`], listed in `conformance`.
 
 use super::*;
-use crate::model::{Nanodollars, Skip, Stop, UrlRow, UrlState};
+use crate::model::{Nanodollars, Skip, Stop, Terms, UrlRow, UrlState};
 
 fn account(n: u8) -> AccountRecord {
     AccountRecord {
@@ -19,6 +19,7 @@ fn crawl(id: &str, created: i64) -> CrawlRecord {
         account: account(1).id,
         request: r#"{"url":"https://example.com"}"#.to_owned(),
         verb: "links".to_owned(),
+        terms: Terms::Unlimited,
         needs_secrets: true,
         in_background: true,
         state: CrawlState::Queued,

@@ -19,16 +19,19 @@ pub enum EntryKind {
     Post,
     /// A reserve given back whole, with the reason.
     Void,
+    /// A charge for seats. Spec: Limits, "Unlimited price per concurrent request".
+    Seats,
 }
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::TopUp,
         Self::Bonus,
         Self::Reserve,
         Self::Post,
         Self::Void,
+        Self::Seats,
     ];
 
     /// Its name in the store and in statements.
@@ -39,6 +42,7 @@ impl EntryKind {
             Self::Reserve => "reserve",
             Self::Post => "post",
             Self::Void => "void",
+            Self::Seats => "seats",
         }
     }
 
@@ -61,15 +65,15 @@ pub struct Entry {
     pub amount: Nanodollars,
     /// Change of what is set aside: positive for a reserve, negative for its post or void.
     pub held: Nanodollars,
-    /// The hold that reserve, post and void belong to; empty for money in.
+    /// The hold that reserve, post and void belong to; empty otherwise.
     pub hold: String,
-    /// The run (one request, one crawl) that the page belongs to; empty for money in.
+    /// The run (one request, one crawl) that the page belongs to; empty without a page.
     pub run: Arc<str>,
-    /// Address of the page; empty for money in.
+    /// Address of the page; empty without one.
     pub url: Arc<str>,
     /// Parts of a post's charge; zeros otherwise.
     pub charge: Charge,
-    /// Why a reserve was voided, or a note on money in.
+    /// Why a reserve was voided, which seats were paid, or a note on money in.
     pub reason: String,
     /// When it was made.
     pub at: Timestamp,

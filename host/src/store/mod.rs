@@ -15,6 +15,7 @@ mod ledger;
 mod outbox;
 mod page_log;
 pub mod sqlite;
+mod subscription;
 
 use std::fmt;
 
@@ -34,6 +35,7 @@ pub use ledger::{
 };
 pub use outbox::OutboxRow;
 pub use page_log::PageLog;
+pub use subscription::{Subscription, SubscriptionState};
 
 /// The result of one operation; the borrow is the store's.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -95,6 +97,17 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Adds up all entries and compares with the materialised balances.
     fn audit(&self) -> StoreFuture<'_, Audit>;
+
+    /// The subscription of every account that ever had one.
+    fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>>;
+
+    /// Writes an account's subscription together with the entry that pays for it, all or nothing. An entry that stands
+    /// already, or that is refused, leaves the subscription as it is; the answer says which.
+    fn save_subscription<'a>(
+        &'a self,
+        row: &'a Subscription,
+        charge: Option<&'a Entry>,
+    ) -> StoreFuture<'a, Written>;
 
     /// The answer kept under this key at or after `since`.
     fn answer<'a>(

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection};
 
 use super::{column, failed_to};
 use crate::clock::Timestamp;
-use crate::model::{Nanodollars, Skip, Stop, UrlRow, UrlState};
+use crate::model::{Nanodollars, Skip, Stop, Terms, UrlRow, UrlState};
 use crate::store::{
     AccountId, CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress, StoreError,
 };
@@ -29,13 +29,14 @@ pub(super) async fn create(
     record: &CrawlRecord,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "INSERT INTO crawls (id, account, request, verb, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(record.id.as_str())
     .bind(record.account.as_str())
     .bind(record.request.as_str())
     .bind(record.verb.as_str())
+    .bind(record.terms.name())
     .bind(record.needs_secrets)
     .bind(record.in_background)
     .bind(record.state.name())
@@ -373,11 +374,13 @@ pub(super) async fn expire_part(
 fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     let state: &str = column(row, "state")?;
     let stop: Option<&str> = column(row, "stop")?;
+    let terms: &str = column(row, "terms")?;
     Ok(CrawlRecord {
         id: column(row, "id")?,
         account: AccountId::new(column::<&str>(row, "account")?),
         request: column(row, "request")?,
         verb: column(row, "verb")?,
+        terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,
         needs_secrets: column(row, "needs_secrets")?,
         in_background: column(row, "in_background")?,
         state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,

@@ -6,6 +6,7 @@ mod crawls;
 mod ledger;
 mod outbox;
 mod schema;
+mod subscriptions;
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crawls::Expiry;
 use super::{
     AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
     KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, StatementPage, Store,
-    StoreError, StoreFuture, Window, Written,
+    StoreError, StoreFuture, Subscription, Window, Written,
 };
 use crate::clock::Timestamp;
 use crate::model::{Nanodollars, Stop, UrlRow};
@@ -173,6 +174,21 @@ impl Store for SqliteStore {
 
     fn audit(&self) -> StoreFuture<'_, Audit> {
         Box::pin(ledger::audit(&self.readers))
+    }
+
+    fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {
+        Box::pin(subscriptions::all(&self.readers))
+    }
+
+    fn save_subscription<'a>(
+        &'a self,
+        row: &'a Subscription,
+        charge: Option<&'a Entry>,
+    ) -> StoreFuture<'a, Written> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            subscriptions::save(writer.connection(), row, charge).await
+        })
     }
 
     fn answer<'a>(

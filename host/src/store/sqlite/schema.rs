@@ -10,7 +10,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -151,6 +151,68 @@ CREATE TABLE webhook_secrets (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// Seats: subscriptions, the ledger's word for their charges, and the terms of crawls. SQLite cannot change a check, so the
+/// ledger moves into a table of its own; its indexes and triggers go with the old one and are made again. The sums of accounts
+/// stay as they are, since the triggers are made after the move.
+const VERSION_4: &str = "
+CREATE TABLE entries_4 (
+    seq     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    kind    TEXT NOT NULL CHECK (kind IN ('top_up', 'bonus', 'reserve', 'post', 'void', 'seats')),
+    amount  INTEGER NOT NULL,
+    held    INTEGER NOT NULL,
+    hold    TEXT NOT NULL,
+    run     TEXT NOT NULL,
+    url     TEXT NOT NULL,
+    ai                INTEGER NOT NULL,
+    compute           INTEGER NOT NULL,
+    file              INTEGER NOT NULL,
+    bytes_transferred INTEGER NOT NULL,
+    transform         INTEGER NOT NULL,
+    vendor_billed     INTEGER NOT NULL,
+    reason  TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO entries_4 (seq, id, account, kind, amount, held, hold, run, url,
+        ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at)
+    SELECT seq, id, account, kind, amount, held, hold, run, url,
+        ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at
+    FROM entries ORDER BY seq;
+
+DROP TABLE entries;
+ALTER TABLE entries_4 RENAME TO entries;
+
+CREATE INDEX entries_of_account ON entries (account);
+CREATE INDEX entries_of_slice ON entries (hold) WHERE hold >= 'p:' AND hold < 'p;';
+
+CREATE TRIGGER entries_move_sums AFTER INSERT ON entries BEGIN
+    UPDATE accounts SET balance = balance + NEW.amount, held = held + NEW.held WHERE id = NEW.account;
+END;
+
+CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TABLE subscriptions (
+    account     TEXT PRIMARY KEY REFERENCES accounts (id),
+    seats       INTEGER NOT NULL CHECK (seats >= 0),
+    next_seats  INTEGER NOT NULL CHECK (next_seats >= 0),
+    begun       INTEGER NOT NULL,
+    period_from INTEGER NOT NULL,
+    period_to   INTEGER NOT NULL CHECK (period_to > period_from),
+    price       INTEGER NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('active', 'suspended', 'lapsed'))
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE crawls ADD COLUMN terms TEXT NOT NULL DEFAULT 'pay_as_you_go' CHECK (terms IN ('pay_as_you_go', 'unlimited'));
+";
+
 /// Refuses a file that a newer program or another program wrote, before anything in it is touched.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let found = version(connection).await?;
@@ -250,7 +312,7 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 3: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 4: use the newer program that wrote it"
         );
     }
 
@@ -269,6 +331,53 @@ mod tests {
             assert_eq!(store.unfinished_crawls().await.expect("none"), []);
             store.close().await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_ledger_of_the_third_version_moves_whole() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for tables in [VERSION_1, VERSION_2, VERSION_3] {
+            execute(directory.path(), tables).await.expect("tables");
+        }
+        let rows = "PRAGMA user_version = 3; PRAGMA application_id = 0x7472776c;
+            INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0), ('b', 'b', 0);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 500, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0);
+            INSERT INTO entries VALUES (2, 'r:1', 'a', 'reserve', 0, 90, '1', 'x', 'u', 0, 0, 0, 0, 0, 0, '', 1);
+            INSERT INTO entries VALUES (3, 's:1', 'a', 'post', -30, -90, '1', 'x', 'u', 0, 10, 0, 20, 0, 0, '', 2);
+            INSERT INTO entries VALUES (5, 'r:p:2/1', 'a', 'reserve', 0, 70, 'p:2', 'y', '', 0, 0, 0, 0, 0, 0, '', 3);
+            INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'queued', NULL, 0, NULL, 0, 0, 0, 0)";
+        execute(directory.path(), rows).await.expect("an account");
+        for _ in 0..2 {
+            let store = open(directory.path()).await.expect("brought up to date");
+            let accounts = store.accounts().await.expect("accounts");
+            let sums: Vec<_> = accounts
+                .iter()
+                .map(|account| (account.balance.0, account.held.0))
+                .collect();
+            assert_eq!(sums, [(470, 70), (0, 0)]);
+            let audit = store.audit().await.expect("an audit");
+            assert_eq!((audit.disagreements, audit.n_entries), (Vec::new(), 4));
+            let post = store.entry("s:1").await.expect("read").expect("a post");
+            assert_eq!((post.seq, post.entry.charge.total().0), (3, 30));
+            let open = store.open_reserves().await.expect("a search");
+            assert_eq!((open.len(), open[0].held.0), (1, 70));
+            let crawls = store.unfinished_crawls().await.expect("crawls");
+            assert_eq!(crawls[0].terms, crate::model::Terms::PayAsYouGo);
+            assert_eq!(store.subscriptions().await.expect("none"), []);
+            store.close().await;
+        }
+        for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
+            let refusal = execute(directory.path(), sql).await.expect_err("final");
+            assert!(refusal.to_string().contains("ledger entries are final"));
+        }
+        let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4)";
+        execute(directory.path(), seats).await.expect("a new kind");
+        let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4)";
+        let refusal = execute(directory.path(), too_much).await;
+        refusal.expect_err("what is set aside is not spent");
+        let store = open(directory.path()).await.expect("the same");
+        let audit = store.audit().await.expect("an audit");
+        assert_eq!(audit.disagreements, []);
     }
 
     #[tokio::test]

@@ -1,0 +1,154 @@
+//! What an operator types and reads.
+
+use std::path::Path;
+
+use clap::Parser;
+use serde_json::json;
+
+use super::*;
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: AccountArgs,
+}
+
+async fn said(data: &Path, line: &str) -> Result<Answer, String> {
+    let words = std::iter::once("account").chain(line.split(' '));
+    let args = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
+    let reached = Operator::reach(data, true).await;
+    let mut operator = reached.map_err(|error| error.to_string())?;
+    let answer = answer(&mut operator, args.args.command).await;
+    operator.leave().await;
+    answer.map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn an_account_is_made_and_topped_up_and_read() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    let created = say("create alice --top-up 5 --json").await;
+    let created = created.expect("created").json();
+    let key = created["api_key"].as_str().expect("a key");
+    assert!(key.starts_with("tr_"));
+    assert_eq!(created.as_object().map(|object| object.len()), Some(2));
+
+    let top_up = say("top-up alice 500").await.expect("paid in").text();
+    assert_eq!(top_up, "paid in $500, bonus $25, balance $530\n");
+    let id = created["account"].as_str().expect("an id");
+    let by_id = said(data.path(), &format!("top-up {id} 0.5 --id x")).await;
+    assert!(by_id.is_ok());
+    let again = said(data.path(), &format!("top-up {id} 0.5 --id x")).await;
+    let again = again.expect("a repeat").text();
+    assert!(again.starts_with("paid in before: $0.5"), "{again}");
+
+    let statement = say("statement alice --json").await;
+    let statement = statement.expect("a statement").json();
+    assert_eq!(statement["balance"], 530_500_000_000_i64);
+    assert_eq!(statement["total"], statement["balance"]);
+    let entries = statement["entries"].as_array().expect("entries");
+    let amounts = entries.iter().filter_map(|entry| entry["amount"].as_i64());
+    assert_eq!(amounts.sum::<i64>(), 530_500_000_000);
+    assert_eq!(statement["sums"]["bonus"]["entries"], 1);
+
+    let audit = say("verify").await.expect("an audit").text();
+    assert_eq!(
+        audit,
+        "1 accounts, 4 entries: every balance is the sum of its entries\n"
+    );
+}
+
+#[tokio::test]
+async fn keys_are_made_and_ended() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    say("create alice").await.expect("created");
+    let key = say("key create alice --json").await.expect("a key").json();
+    let shown = &key["api_key"].as_str().expect("a key")[..11];
+    let listed = say("key list alice").await.expect("a list").text();
+    assert!(listed.contains(shown), "{listed}");
+    assert_eq!(listed.lines().count(), 2);
+    let revoke = format!("key revoke alice {shown}");
+    assert!(said(data.path(), &revoke).await.is_ok());
+    let again = said(data.path(), &revoke).await.err().expect("refused");
+    assert!(again.contains("has no key"), "{again}");
+}
+
+#[tokio::test]
+async fn seats_are_bought_stopped_and_resumed() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    say("create alice --top-up 200").await.expect("created");
+    let bought = say("seats alice 9").await.expect("bought").text();
+    assert!(bought.starts_with("9 seats, active to 2"), "{bought}");
+    assert!(bought.ends_with("charged $180, balance $20\n"), "{bought}");
+    let again = say("seats alice 9 --json").await.expect("the same").json();
+    assert_eq!(
+        (&again["charged"], &again["balance"]),
+        (&json!(0), &json!(20_000_000_000_i64))
+    );
+    assert_eq!(again["subscription"]["seats"], 9);
+    let stopped = say("seats alice --suspend").await.expect("stopped").text();
+    assert!(stopped.starts_with("9 seats, suspended"), "{stopped}");
+    let resumed = say("seats alice --resume").await.expect("resumed").text();
+    assert!(resumed.starts_with("9 seats, active"), "{resumed}");
+    let fewer = say("seats alice 2").await.expect("later").text();
+    assert!(fewer.contains(", then 2\n"), "{fewer}");
+    let listed = say("list").await.expect("a list").text();
+    assert!(listed.contains("alice  (9 seats, active to "), "{listed}");
+    let statement = say("statement alice").await.expect("a statement").text();
+    assert!(statement.contains("seats  "), "{statement}");
+    for (line, expected) in [
+        ("seats alice 200", "they cost $"),
+        ("seats alice 10001", "at most 10000"),
+        ("seats alice", "required"),
+        ("seats alice 3 --suspend", "cannot be used with"),
+        ("seats nobody 3", "there is no account `nobody`"),
+    ] {
+        let refusal = said(data.path(), line).await.err().expect("refused");
+        assert!(refusal.contains(expected), "{line}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn bad_input_is_explained() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let check = |line: &'static str, expected: &'static str| {
+        let data = data.path();
+        async move {
+            let refusal = said(data, line).await.err().expect("refused");
+            assert!(refusal.contains(expected), "{line}: {refusal}");
+        }
+    };
+    check("top-up nobody 5", "there is no account `nobody`").await;
+    check("create a --top-up lots", "write dollars like `25`").await;
+    check("create a --top-up 2000000", "more than a million dollars").await;
+    said(data.path(), "create a").await.expect("created");
+    check("create a", "an account of this name exists already").await;
+    check("top-up a -5", "it is not more than zero").await;
+    check("top-up a 0", "it is not more than zero").await;
+    check("statement a --from yesterday", "write a time like").await;
+}
+
+#[tokio::test]
+async fn a_long_statement_is_read_page_by_page() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    said(data.path(), "create alice").await.expect("created");
+    let mut operator = Operator::reach(data.path(), false)
+        .await
+        .expect("the store");
+    let payments = i64::from(STATEMENT_ENTRIES_MAX) + 5;
+    for _ in 0..payments {
+        let request = Request::TopUp {
+            account: "alice".to_owned(),
+            amount: 3,
+            id: None,
+        };
+        operator.ask(request).await.expect("paid in");
+    }
+    let statement = whole_statement(&mut operator, "alice", None, None).await;
+    let statement = statement.expect("a statement");
+    assert_eq!(statement.entries.len() as i64, payments);
+    assert_eq!(statement.total(), payments * 3);
+    operator.leave().await;
+}
