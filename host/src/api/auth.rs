@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::Api;
 use super::error::ApiError;
 use super::rate::Allowance;
+use super::unlimited;
 use crate::billing::Account;
 
 /// Opens the routes behind a key. Hands the account on as a request extension.
@@ -26,7 +27,12 @@ pub(super) async fn require_key(
         request.extensions_mut().insert(account);
         next.run(request).await
     } else {
-        ApiError::SlowDown(allowance.reset_seconds).into_response()
+        unlimited::slow_down(
+            &api,
+            &account,
+            request.uri().path(),
+            allowance.reset_seconds,
+        )
     };
     tell(&allowance, response.headers_mut());
     response

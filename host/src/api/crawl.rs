@@ -16,11 +16,12 @@ use utoipa::{IntoParams, ToSchema};
 use super::error::ApiError;
 use super::post::{self, Form, Posted};
 use super::scrape::{BODY_BYTES_MAX, tell_ignored};
+use super::service::Run;
 use super::wire::{CrawlRequest, Ground, ScrapeRequest, Verb, crawl_request};
 use super::{Api, entry::Entry, stream as answers};
-use crate::billing::Account;
+use crate::billing::{Account, Slot};
 use crate::clock::Timestamp;
-use crate::crawl::{Begin, CrawlError, Crawls, Shown};
+use crate::crawl::{Begin, Crawls, Listening, Shown};
 use crate::model::{Stop, UrlState};
 use crate::store::CrawlState;
 
@@ -61,40 +62,69 @@ pub(super) async fn crawl(
 
 /// Begins the crawls of a request and answers with their pages, or with their ids.
 pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
+    planned(&posted, verb)?.run(posted, None).await
+}
+
+/// Crawls that are planned and not begun.
+pub(super) struct Planned {
+    run: Arc<dyn Run>,
+    request: CrawlRequest,
+    verb: Verb,
+}
+
+/// Plans the crawls of a request.
+pub(super) fn planned(posted: &Posted, verb: Verb) -> Result<Planned, ApiError> {
     let run = posted.begin_run();
     let ground = Ground {
         catalog: run.catalog(),
-        pools: posted.service.pools(),
-        router: posted.service.router_default(),
+        ways: posted.ways(),
     };
-    let CrawlRequest { crawls, ignored } = crawl_request(&posted.body, verb, ground)?;
-    let mut begun = Vec::with_capacity(crawls.len());
-    for crawl in crawls {
-        let begin = Begin {
-            account: posted.account.id.clone(),
-            plan: crawl.plan,
-            request: crawl.request,
-            needs_secrets: crawl.needs_secrets,
-            verb: verb.name(),
-            registry: run.registry(),
-        };
-        begun.push(posted.service.crawls().begin(begin).await?);
+    let request = crawl_request(&posted.body, verb, ground)?;
+    Ok(Planned { run, request, verb })
+}
+
+impl Planned {
+    /// Begins the crawls. Those in the background keep the request's slot until the last of them has ended.
+    pub(super) async fn run(
+        self,
+        posted: Posted,
+        slot: Option<Arc<Slot>>,
+    ) -> Result<Response, ApiError> {
+        let CrawlRequest { crawls, ignored } = self.request;
+        let mut begun = Vec::with_capacity(crawls.len());
+        for crawl in crawls {
+            let begin = Begin {
+                account: posted.account.id.clone(),
+                plan: crawl.plan,
+                request: crawl.request,
+                needs_secrets: crawl.needs_secrets,
+                verb: self.verb.name(),
+                terms: posted.terms,
+                slot: slot.clone(),
+                registry: self.run.registry(),
+            };
+            begun.push(posted.service.crawls().begin(begin).await?);
+        }
+        answered(posted.form, begun, &ignored)
     }
+}
+
+fn answered(form: Form, begun: Vec<Listening>, ignored: &[String]) -> Result<Response, ApiError> {
     let ids: Vec<String> = begun.iter().map(|crawl| crawl.id.clone()).collect();
     let entries: Vec<_> = begun
         .into_iter()
         .filter_map(|crawl| crawl.entries)
         .collect();
     let mut response = if entries.is_empty() {
-        queued(posted.form, &ids)?
+        queued(form, &ids)?
     } else {
         let entries = entries.into_iter().map(receiving);
-        answers::entries(posted.form, stream::select_all(entries))
+        answers::entries(form, stream::select_all(entries))
     };
     if let Ok(ids) = HeaderValue::from_str(&ids.join(", ")) {
         response.headers_mut().insert("x-crawl-id", ids);
     }
-    tell_ignored(&ignored, &mut response);
+    tell_ignored(ignored, &mut response);
     Ok(response)
 }
 
@@ -459,22 +489,4 @@ pub(super) async fn skipped(
             .insert("x-next-cursor", HeaderValue::from(next));
     }
     Ok(response)
-}
-
-impl From<CrawlError> for ApiError {
-    fn from(error: CrawlError) -> Self {
-        match error {
-            CrawlError::Unknown => Self::NoCrawl,
-            CrawlError::Funds(error) => error.into(),
-            CrawlError::TooMany => Self::SlowDown(60),
-            CrawlError::NotParked(_) => {
-                Self::Conflict("the crawl is not parked, there is nothing to resume")
-            }
-            CrawlError::Plan(reason) => Self::Invalid(reason),
-            CrawlError::Store(_) | CrawlError::Random => {
-                tracing::error!(error = %error, "a crawl could not be served");
-                Self::Internal
-            }
-        }
-    }
 }

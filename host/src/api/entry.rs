@@ -47,6 +47,14 @@ pub(super) struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     cookies: Option<Pairs<'a>>,
+    /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`, `next_data`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    json_data: Option<&'a Value>,
+    /// Values by field of the selector map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    css_extracted: Option<&'a Value>,
     /// Results of extractors asked for by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -69,6 +77,7 @@ pub(super) fn write(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 
 impl<'a> Entry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
+        let fields = &outcome.fields;
         Self {
             url: &outcome.url,
             status: outcome.status,
@@ -77,11 +86,13 @@ impl<'a> Entry<'a> {
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            links: outcome.links.as_ref(),
-            metadata: outcome.metadata.as_ref(),
+            links: fields.links.as_ref(),
+            metadata: fields.metadata.as_ref(),
             headers: outcome.headers.as_deref().map(Pairs),
             cookies: outcome.cookies.as_deref().map(Pairs),
-            extracted: outcome.extracted.as_ref(),
+            json_data: fields.json_data.as_ref(),
+            css_extracted: fields.css_extracted.as_ref(),
+            extracted: fields.extracted.as_ref(),
             costs: Costs::new(&outcome.charge, outcome.vendor.as_ref()),
         }
     }
@@ -145,7 +156,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Charge, Nanodollars};
+    use crate::model::{Charge, Fields, Nanodollars};
 
     fn entry(outcome: &PageOutcome) -> Value {
         let mut buffer = Vec::new();
@@ -189,11 +200,15 @@ mod tests {
             ]),
             error: Some("timed out".to_owned()),
             elapsed: Some(Duration::from_micros(1_999)),
-            links: Some(json!(["https://a.com/"])),
-            metadata: Some(Map::from_iter([("title".to_owned(), json!("t"))])),
+            fields: Fields {
+                links: Some(json!(["https://a.com/"])),
+                metadata: Some(Map::from_iter([("title".to_owned(), json!("t"))])),
+                json_data: Some(json!({"json_ld": []})),
+                css_extracted: Some(json!({"name": null})),
+                extracted: Some(Map::new()),
+            },
             headers: Some(vec![pair("server", "x")]),
             cookies: Some(vec![]),
-            extracted: Some(Map::new()),
             ..PageOutcome::default()
         };
         let json = entry(&outcome);

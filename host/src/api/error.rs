@@ -5,7 +5,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::wire::RequestError;
-use crate::billing::{BillingError, FundsError};
+use crate::billing::{BillingError, FundsError, NoPlan};
+use crate::crawl::CrawlError;
 
 /// A request that gets no result. Decisions: Errors and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,12 @@ pub(crate) enum ApiError {
     Funds(String),
     /// AI endpoints need a subscription nobody can have yet.
     AiSubscription,
+    /// The account has no Unlimited subscription. Spec: Errors.
+    PlanRequired,
+    /// Its Unlimited subscription is not active. Spec: Errors.
+    PlanInactive,
+    /// All seats are in use: how many there are, and how many are.
+    NoSeat(u32, u32),
     /// The endpoint is not open to this caller.
     Closed,
     /// No such path.
@@ -50,14 +57,14 @@ impl ApiError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Key => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
-            Self::Closed => StatusCode::FORBIDDEN,
+            Self::Closed | Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound | Self::NoCrawl => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::SlowDown(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::SlowDown(_) | Self::NoSeat(..) => StatusCode::TOO_MANY_REQUESTS,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotBuilt => StatusCode::NOT_IMPLEMENTED,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -69,6 +76,9 @@ impl ApiError {
             Self::Invalid(reason) | Self::Funds(reason) => reason.clone(),
             Self::Key => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
+            Self::PlanRequired => "unlimited_plan_required".to_owned(),
+            Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
+            Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
             Self::Closed => "this endpoint is open to the server's own machine only".to_owned(),
             Self::NotFound => "there is no such endpoint, see /openapi.json".to_owned(),
             Self::NoCrawl => {
@@ -89,15 +99,30 @@ impl ApiError {
         }
     }
 
+    fn body(&self) -> String {
+        let text = self.text();
+        match self {
+            // Decisions: Errors and limits, Unlimited.
+            Self::NoSeat(seats, active) => {
+                format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
+            }
+            _ => serde_json::json!({ "error": text }).to_string(),
+        }
+    }
+
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Key => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::SlowDown(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
-            Self::Busy(_) => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
+            Self::Busy(_) | Self::NoSeat(..) => {
+                Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
+            }
             Self::Invalid(_)
             | Self::Funds(_)
             | Self::AiSubscription
             | Self::Closed
+            | Self::PlanRequired
+            | Self::PlanInactive
             | Self::NotFound
             | Self::NoCrawl
             | Self::Method
@@ -113,7 +138,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.text() }).to_string();
+        let body = self.body();
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status();
         let json = HeaderValue::from_static("application/json");
@@ -130,6 +155,7 @@ impl From<RequestError> for ApiError {
         match error {
             RequestError::Wire(error) => Self::Invalid(error.to_string()),
             RequestError::Plan(error) => Self::Invalid(error.to_string()),
+            RequestError::NotInPlan(_) => Self::Invalid(error.to_string()),
             RequestError::TooLarge(bytes_max) => Self::TooLarge(bytes_max),
         }
     }
@@ -154,6 +180,34 @@ impl From<BillingError> for ApiError {
         }
         tracing::error!(error = %error, "billing failed");
         Self::Internal
+    }
+}
+
+impl From<CrawlError> for ApiError {
+    fn from(error: CrawlError) -> Self {
+        match error {
+            CrawlError::Unknown => Self::NoCrawl,
+            CrawlError::Funds(error) => error.into(),
+            CrawlError::TooMany => Self::SlowDown(60),
+            CrawlError::NotParked(_) => {
+                Self::Conflict("the crawl is not parked, there is nothing to resume")
+            }
+            CrawlError::Plan(reason) => Self::Invalid(reason),
+            CrawlError::Store(_) | CrawlError::Random => {
+                tracing::error!(error = %error, "a crawl could not be served");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<NoPlan> for ApiError {
+    fn from(error: NoPlan) -> Self {
+        match error {
+            NoPlan::Required => Self::PlanRequired,
+            NoPlan::Inactive => Self::PlanInactive,
+            NoPlan::Failed(error) => error.into(),
+        }
     }
 }
 

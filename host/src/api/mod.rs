@@ -2,6 +2,7 @@
 //!
 //! [`router`] is the door; [`Service`] is what it wants of the rooms behind it. One verb, one file.
 
+mod account;
 mod auth;
 mod catalog;
 mod crawl;
@@ -9,6 +10,7 @@ mod credits;
 mod drain;
 mod entry;
 mod error;
+mod fetch;
 mod health;
 mod links;
 mod metrics;
@@ -23,9 +25,11 @@ mod router;
 mod scrape;
 mod screenshot;
 mod service;
+mod statement;
 mod stream;
 mod transform;
 mod unblocker;
+mod unlimited;
 mod wire;
 
 #[cfg(test)]
@@ -38,9 +42,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::model::Terms;
 use crate::page::PageOutcome;
 use crate::plan::crawl::CrawlPlan;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
+
+/// Which ways to a page there are for a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Ways<'a> {
+    /// The configured proxy pools.
+    pub pools: &'a [ConfiguredPool],
+    /// What a request without a `router` object means.
+    pub router: RouterMode,
+    /// On which terms it is asked.
+    pub terms: Terms,
+}
+
+impl Default for Ways<'_> {
+    fn default() -> Self {
+        Self {
+            pools: &[],
+            router: RouterMode::Off,
+            terms: Terms::PayAsYouGo,
+        }
+    }
+}
 
 /// What a request object means, for callers inside the program: the command line asks in the interface's own words.
 ///
@@ -50,11 +76,8 @@ pub fn plan(
     request: &Value,
     catalog: &dyn Catalog,
 ) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
-    let ground = wire::Ground {
-        catalog,
-        pools: &[],
-        router: RouterMode::Off,
-    };
+    let ways = Ways::default();
+    let ground = wire::Ground { catalog, ways };
     wire::scrape_plan(request.to_string().as_bytes(), wire::Verb::Scrape, ground)
         .map(|plan| plan.pages)
 }
@@ -67,14 +90,9 @@ pub fn crawl_plan(
     request: &str,
     verb: &str,
     catalog: &dyn Catalog,
-    pools: &[ConfiguredPool],
-    router: RouterMode,
+    ways: Ways<'_>,
 ) -> Result<CrawlPlan, String> {
-    let ground = wire::Ground {
-        catalog,
-        pools,
-        router,
-    };
+    let ground = wire::Ground { catalog, ways };
     let verb = wire::Verb::named(verb).ok_or("the crawl has an unknown verb")?;
     let request = wire::crawl_request(request.as_bytes(), verb, ground);
     let mut crawls = request.map_err(|error| error.to_string())?.crawls;

@@ -3,16 +3,13 @@
 use super::error::ApiError;
 
 /// POST endpoints without anything behind them.
-pub(super) const POSTS: [&str; 9] = [
+pub(super) const POSTS: [&str; 6] = [
     "/search",
     "/pipeline/extract-contacts",
     "/pipeline/extract-qa",
     "/pipeline/label",
     "/pipeline/filter-links",
     "/pipeline/crawl-text",
-    "/unlimited/scrape",
-    "/unlimited/crawl",
-    "/unlimited/links",
 ];
 
 /// The answer of all of them.

@@ -12,7 +12,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    crawl, credits, health, links, plugins, providers, scrape, screenshot, transform, unblocker,
+    account, crawl, credits, fetch, health, links, plugins, providers, scrape, screenshot,
+    transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -28,6 +29,9 @@ use super::{
         links::links,
         screenshot::screenshot,
         unblocker::unblocker,
+        unlimited::scrape,
+        unlimited::crawl,
+        unlimited::links,
         crawl::crawl,
         crawl::show,
         crawl::stop,
@@ -35,6 +39,9 @@ use super::{
         crawl::skipped,
         crawl::resume,
         transform::transform,
+        fetch::fetch,
+        account::account,
+        account::statement,
         credits::credits,
         plugins::plugins,
         providers::providers,
@@ -165,7 +172,7 @@ mod tests {
         }
         let transform = &schemas["TransformRequest"]["properties"];
         assert!(transform["filters"]["properties"]["mine"].is_object());
-        assert!(transform["extractors"].is_null());
+        assert!(transform["extractors"]["properties"]["mine"].is_object());
         let forms = schemas["ChunkingForm"]["anyOf"].as_array().expect("forms");
         let mine = forms.last().expect("the chunker's form");
         assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));

@@ -1,21 +1,22 @@
-//! One POST: its headers, its body, and that it is served once under an idempotency key.
+//! One request with a body: its headers, its body, and that it is served once under an idempotency key.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tracing::Instrument;
 
-use super::Api;
 use super::error::ApiError;
 use super::observe::RequestId;
 use super::service::{Run, Service};
+use super::{Api, Ways};
 use crate::billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
+use crate::model::Terms;
 
 /// Time for a body to arrive.
 const BODY_TIME_MAX: Duration = Duration::from_secs(60);
@@ -92,13 +93,33 @@ pub(super) struct Posted {
     pub(super) body: Bytes,
     /// How to answer.
     pub(super) form: Form,
+    /// On which terms.
+    pub(super) terms: Terms,
     request_id: RequestId,
 }
 
 impl Posted {
+    /// The same with another body.
+    pub(super) fn with_body(self, body: Vec<u8>) -> Self {
+        Self {
+            body: body.into(),
+            ..self
+        }
+    }
+
     /// Begins the run of this request.
     pub(super) fn begin_run(&self) -> Arc<dyn Run> {
-        self.service.begin_run(&self.account, &self.request_id.0)
+        self.service
+            .begin_run(&self.account, &self.request_id.0, self.terms)
+    }
+
+    /// The ways to a page that this request has.
+    pub(super) fn ways(&self) -> Ways<'_> {
+        Ways {
+            pools: self.service.pools(),
+            router: self.service.router_default(),
+            terms: self.terms,
+        }
     }
 }
 
@@ -114,8 +135,32 @@ where
     W: FnOnce(Posted) -> F,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
+    let terms = Terms::PayAsYouGo;
+    let received = receive(api, account, request, body_bytes_max, terms).await?;
+    received.answer(work).await
+}
+
+/// A POST that arrived, before anything is done for it.
+pub(super) struct Received {
+    /// What was sent.
+    pub(super) posted: Posted,
+    /// Its idempotency key and what it stands for.
+    key: Option<String>,
+    hash: [u8; 32],
+}
+
+/// Reads a POST.
+pub(super) async fn receive(
+    api: &Api,
+    account: Arc<Account>,
+    request: Request,
+    body_bytes_max: usize,
+    terms: Terms,
+) -> Result<Received, ApiError> {
     let form = Form::of(request.headers());
-    require_json(request.headers())?;
+    if *request.method() != Method::GET {
+        require_json(request.headers())?;
+    }
     let key = idempotency_key(request.headers())?;
     let path = request.uri().path().trim_start_matches("/v1").to_owned();
     let request_id = request
@@ -125,16 +170,31 @@ where
         .unwrap_or_default();
     let body = read_body(request, body_bytes_max).await?;
     let hash = body_hash(&path, form, &body);
-    let work = work(Posted {
+    let posted = Posted {
         service: Arc::clone(&api.service),
-        account: Arc::clone(&account),
+        account,
         body,
         form,
+        terms,
         request_id,
-    });
-    match key {
-        None => work.await,
-        Some(key) => once(api, &account, &key, hash, work).await,
+    };
+    Ok(Received { posted, key, hash })
+}
+
+impl Received {
+    /// Calls `work` unless a kept answer does.
+    pub(super) async fn answer<W, F>(self, work: W) -> Result<Response, ApiError>
+    where
+        W: FnOnce(Posted) -> F,
+        F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let Self { posted, key, hash } = self;
+        let (service, account) = (Arc::clone(&posted.service), Arc::clone(&posted.account));
+        let work = work(posted);
+        match key {
+            None => work.await,
+            Some(key) => once(service.as_ref(), &account, &key, hash, work).await,
+        }
     }
 }
 
@@ -211,7 +271,7 @@ fn body_hash(path: &str, form: Form, body: &[u8]) -> [u8; 32] {
 /// Runs `work` unless its key was seen before. The first request goes on when its caller hangs up, so that a repeat finds
 /// the answer instead of paying again.
 async fn once<F>(
-    api: &Api,
+    service: &dyn Service,
     account: &Account,
     key: &str,
     hash: [u8; 32],
@@ -220,10 +280,10 @@ async fn once<F>(
 where
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    match api.service.billing().begin(&account.id, key, hash).await? {
+    match service.billing().begin(&account.id, key, hash).await? {
         Begun::New(first) => {
             let kept = async move { keep(first, work.await?).await };
-            let task = api.service.tasks().spawn(kept.in_current_span());
+            let task = service.tasks().spawn(kept.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         Begun::Replay(answer) => Ok(replay(answer)),

@@ -13,8 +13,9 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, auth, crawl, credits, drain, error, health, links, metrics, not_built, observe,
-    openapi, plugins, providers, scrape, screenshot, transform, unblocker,
+    Api, Service, account, auth, crawl, credits, drain, error, fetch, health, links, metrics,
+    not_built, observe, openapi, plugins, providers, scrape, screenshot, transform, unblocker,
+    unlimited,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -59,14 +60,16 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/links", post(links::links)),
         ("/screenshot", post(screenshot::screenshot)),
         ("/unblocker", post(unblocker::unblocker)),
+        ("/unlimited/scrape", post(unlimited::scrape)),
+        ("/unlimited/crawl", post(unlimited::crawl)),
+        ("/unlimited/links", post(unlimited::links)),
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),
         ("/ai/{*rest}", any(not_built::ai)),
-        (
-            "/fetch/{*rest}",
-            get(not_built::absent).post(not_built::absent),
-        ),
+        ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
+        ("/account", get(account::account)),
+        ("/account/statement", get(account::statement)),
         ("/data/{table}", get(not_built::absent)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),

@@ -8,10 +8,12 @@ use axum::http::HeaderValue;
 use axum::response::Response;
 
 use super::error::ApiError;
-use super::post::{self, Posted};
+use super::post::{self, Form, Posted};
+use super::service::Run;
 use super::wire::{Ground, ScrapeRequest, Verb, scrape_plan};
 use super::{Api, entry::Entry, stream};
 use crate::billing::Account;
+use crate::plan::ScrapePlan;
 
 /// Most bytes of a request body. Decisions: Errors and limits, 413.
 pub(super) const BODY_BYTES_MAX: usize = 10_000_000;
@@ -47,18 +49,38 @@ pub(super) async fn scrape(
 
 /// Plans the pages of a request and runs them.
 pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
+    planned(&posted, verb)?.run().await
+}
+
+/// Pages that are planned and not begun.
+pub(super) struct Planned {
+    run: Arc<dyn Run>,
+    plan: ScrapePlan,
+    form: Form,
+}
+
+/// Plans the pages of a request.
+pub(super) fn planned(posted: &Posted, verb: Verb) -> Result<Planned, ApiError> {
     let run = posted.begin_run();
     let ground = Ground {
         catalog: run.catalog(),
-        pools: posted.service.pools(),
-        router: posted.service.router_default(),
+        ways: posted.ways(),
     };
     let plan = scrape_plan(&posted.body, verb, ground)?;
-    let n_pages = plan.pages.len();
-    let outcomes = run.scrape(plan.pages, posted.form.order())?;
-    let mut response = stream::answer(posted.form, n_pages, outcomes).await;
-    tell_ignored(&plan.ignored, &mut response);
-    Ok(response)
+    let form = posted.form;
+    Ok(Planned { run, plan, form })
+}
+
+impl Planned {
+    /// Runs the pages.
+    pub(super) async fn run(self) -> Result<Response, ApiError> {
+        let Self { run, plan, form } = self;
+        let n_pages = plan.pages.len();
+        let outcomes = run.scrape(plan.pages, form.order())?;
+        let mut response = stream::answer(form, n_pages, outcomes).await;
+        tell_ignored(&plan.ignored, &mut response);
+        Ok(response)
+    }
 }
 
 /// Names the parameters without effect in the answer's header.

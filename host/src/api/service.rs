@@ -8,6 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::billing::{Account, Billing, FundsError};
 use crate::crawl::Crawls;
+use crate::model::Terms;
 use crate::page::PageOutcome;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
@@ -30,7 +31,7 @@ pub trait Service: Send + Sync + 'static {
     fn is_draining(&self) -> bool;
 
     /// Begins a run: takes the snapshot of the plugins it keeps to its end. `request_id` names it in the ledger.
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run>;
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run>;
 
     /// The crawls of all accounts.
     fn crawls(&self) -> &Crawls;

@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::Api;
@@ -15,7 +16,7 @@ use super::post::{self, Posted};
 use super::scrape::tell_ignored;
 use super::wire::{Costs, TransformRequest, transform_plan};
 use crate::billing::Account;
-use crate::model::Charge;
+use crate::model::{Charge, Fields};
 use crate::page::PageOutcome;
 
 /// Most bytes of the body: as lists of byte values the 10 MB of the sources take several times as much.
@@ -28,6 +29,26 @@ pub(super) struct Transformed<'a> {
     /// One content a page, as in a page entry.
     #[schema(value_type = Vec<String>)]
     content: Vec<ContentForm<'a>>,
+    /// Metadata of each page, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    metadata: Option<Vec<Option<&'a Map<String, Value>>>>,
+    /// Links of each page, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Vec<String>>>)]
+    links: Option<Vec<Option<&'a Value>>>,
+    /// Structured data of each page, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    json_data: Option<Vec<Option<&'a Value>>>,
+    /// Values by field of the selector map for each page, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    css_extracted: Option<Vec<Option<&'a Value>>>,
+    /// Results of extractors asked for by name for each page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    extracted: Option<Vec<Option<&'a Map<String, Value>>>>,
     /// What it costs.
     cost: &'a Costs,
     /// The same.
@@ -41,7 +62,8 @@ pub(super) struct Transformed<'a> {
 #[utoipa::path(
     post,
     path = "/transform",
-    description = "Makes formats of HTML that is sent along; nothing is fetched.",
+    description = "Makes formats and fields of HTML that is sent along; nothing is fetched. Fields are lists beside `content`, an item \
+        a page; an item is null when the page failed.",
     request_body(content = TransformRequest),
     responses(
         (status = 200, description = "The contents in the order of `data`", body = Transformed),
@@ -70,6 +92,11 @@ async fn transformed(posted: Posted) -> Result<Response, ApiError> {
             .iter()
             .map(|outcome| ContentForm(&outcome.content))
             .collect(),
+        metadata: column(&outcomes, |fields| fields.metadata.as_ref()),
+        links: column(&outcomes, |fields| fields.links.as_ref()),
+        json_data: column(&outcomes, |fields| fields.json_data.as_ref()),
+        css_extracted: column(&outcomes, |fields| fields.css_extracted.as_ref()),
+        extracted: column(&outcomes, |fields| fields.extracted.as_ref()),
         cost: &costs,
         costs: &costs,
         error: outcomes.iter().find_map(|outcome| outcome.error.as_deref()),
@@ -78,6 +105,18 @@ async fn transformed(posted: Posted) -> Result<Response, ApiError> {
     let mut response = posted.form.one(&answer)?;
     tell_ignored(&ignored, &mut response);
     Ok(response)
+}
+
+/// One field of every page; `None` when no page has it.
+fn column<'a, T>(
+    outcomes: &'a [PageOutcome],
+    field: impl Fn(&'a Fields) -> Option<&'a T>,
+) -> Option<Vec<Option<&'a T>>> {
+    let column: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| field(&outcome.fields))
+        .collect();
+    column.iter().any(Option::is_some).then_some(column)
 }
 
 fn whole_charge(outcomes: &[PageOutcome]) -> Charge {

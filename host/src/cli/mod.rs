@@ -3,10 +3,12 @@
 mod account;
 mod crawl;
 mod engine_args;
+mod output_args;
 pub mod plugin;
 mod provider;
 mod scrape;
 mod serve;
+mod transform;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Fetch one page and print its content; no server needed.
     Scrape(scrape::ScrapeArgs),
+    /// Make formats and fields of a page in a file; no server and no network needed.
+    Transform(transform::TransformArgs),
     /// Crawl a site into a file, a folder or a pipe; no server needed.
     Crawl(crawl::CrawlArgs),
     /// Create accounts, top them up, read their statements.
@@ -60,6 +64,7 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Serve(args) => runtime()?.block_on(serve::run(args)),
         Command::Scrape(args) => runtime()?.block_on(scrape::run(args)),
+        Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
         Command::Plugin(command) => plugin::run(command),

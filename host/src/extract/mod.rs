@@ -55,7 +55,7 @@ pub fn run(
 ) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
     let source = Source::new(input);
-    let discovered = plan.discover.then(|| source.discover(&input.url));
+    let discovered = plan.discover.then(|| source.discover(&input.url, plan));
     let parsed = source.parse(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
     let made = match &parsed {
@@ -97,10 +97,14 @@ impl<'a> Source<'a> {
     }
 
     /// Where the page leads. Found in the source, so that it is the same whatever else is made of the page.
-    fn discover(&self, url: &Url) -> Discovered {
-        match self.kind {
+    fn discover(&self, url: &Url, plan: &OutputPlan) -> Discovered {
+        let found = match self.kind {
             MediaKind::Html => document::scan(&self.text, url),
             MediaKind::Text | MediaKind::Binary => Discovered::default(),
+        };
+        match &plan.link_rewrite {
+            Some(rule) => rule.rewrite(&found),
+            None => found,
         }
     }
 

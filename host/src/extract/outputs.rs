@@ -3,10 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::model::failure::status;
-use crate::model::{Content, Discovered, MediaKind, PageFailure, Piece};
+use crate::model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
+use crate::plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use crate::plan::{Chunking, Format, FormatChoice, OutputPlan};
 use crate::plugins::{PageView, PluginError, Registry, Rendered};
 
@@ -15,14 +16,10 @@ use crate::plugins::{PageView, PluginError, Registry, Rendered};
 pub struct Outputs {
     /// Content in the formats asked for; empty strings where a format failed.
     pub content: Content,
-    /// Links, when asked for.
-    pub links: Option<Value>,
+    /// What was read out of the page, as far as it was asked for.
+    pub fields: Fields,
     /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
     pub discovered: Option<Discovered>,
-    /// Metadata, when asked for.
-    pub metadata: Option<Map<String, Value>>,
-    /// Results of extractors asked for by name.
-    pub extracted: Option<Map<String, Value>>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }
@@ -51,91 +48,163 @@ pub(super) fn make(
     picture: Option<&Bytes>,
     plan: &OutputPlan,
 ) -> Outputs {
+    let masks = match Masks::make(registry, view, kind, plan) {
+        Ok(masks) => masks,
+        Err(failure) => return Outputs::failed(failure),
+    };
     let mut outputs = Outputs::default();
-    let kept = outputs
-        .keep(kept_nodes(registry, view, kind, plan))
-        .unwrap_or_default();
-    if outputs.failure.is_some() {
-        return outputs;
-    }
-    let view = PageView {
-        kept: &kept,
-        ..*view
-    };
-    let pieces: Vec<(String, Piece)> = plan
-        .formats
-        .iter()
-        .map(|choice| {
-            let made = match &choice.format {
-                Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
-                Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
-                Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
-                Format::Plugin(name) => content(registry, &view, kind, name, choice)
-                    .and_then(|rendered| piece(registry, rendered, plan)),
-            };
-            let piece = outputs.keep(made);
-            (
-                choice.name.clone(),
-                piece.unwrap_or(Piece::Text(String::new())),
-            )
-        })
-        .collect();
-    outputs.content = match plan.single_format {
-        true => Content::One(
-            pieces
-                .into_iter()
-                .next()
-                .map_or(Piece::Text(String::new()), |(_, piece)| piece),
-        ),
-        false => Content::ByFormat(pieces),
-    };
-    if plan.links {
-        outputs.links = outputs.keep(extract(registry, &view, "links", &Value::Null));
-    }
-    if plan.metadata
-        && let Some(Value::Object(metadata)) =
-            outputs.keep(extract(registry, &view, "metadata", &Value::Null))
-    {
-        outputs.metadata = Some(metadata);
-    }
-    if !plan.extractors.is_empty() {
-        let mut extracted = Map::new();
-        for (name, options) in &plan.extractors {
-            if let Some(value) = outputs.keep(extract(registry, &view, name, options)) {
-                extracted.insert(name.clone(), value);
-            }
-        }
-        outputs.extracted = Some(extracted);
-    }
+    outputs.content = contents(
+        registry,
+        &masks.main(view),
+        kind,
+        picture,
+        plan,
+        &mut outputs,
+    );
+    read_fields(registry, view, &masks.kept(view), plan, &mut outputs);
     outputs
 }
 
-/// Runs the filters in order; each sees what the ones before it left.
-fn kept_nodes(
+/// What filters left of a page.
+struct Masks {
+    /// After the filters that the caller named; empty for everything.
+    kept: Vec<u8>,
+    /// After `readability` on top of them; `None` without it.
+    main: Option<Vec<u8>>,
+}
+
+impl Masks {
+    /// Runs the filters in order; each sees what the ones before it left.
+    fn make(
+        registry: &Registry,
+        view: &PageView<'_>,
+        kind: MediaKind,
+        plan: &OutputPlan,
+    ) -> Result<Self, PageFailure> {
+        let mut masks = Self {
+            kept: Vec::new(),
+            main: None,
+        };
+        if kind != MediaKind::Html {
+            return Ok(masks);
+        }
+        for (name, options) in &plan.filters {
+            masks.kept = keep(registry, &masks.kept(view), name, options)?;
+        }
+        if plan.readability {
+            masks.main = Some(keep(
+                registry,
+                &masks.kept(view),
+                READABILITY,
+                &Value::Null,
+            )?);
+        }
+        Ok(masks)
+    }
+
+    fn kept<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
+        PageView {
+            kept: &self.kept,
+            ..*view
+        }
+    }
+
+    /// What formats render.
+    fn main<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
+        PageView {
+            kept: self.main.as_ref().unwrap_or(&self.kept),
+            ..*view
+        }
+    }
+}
+
+fn keep(
+    registry: &Registry,
+    view: &PageView<'_>,
+    name: &str,
+    options: &Value,
+) -> Result<Vec<u8>, PageFailure> {
+    let filter = registry
+        .filter(name)
+        .ok_or_else(|| not_loaded("filter", name))?;
+    filter
+        .keep(view, &options_text(options))
+        .map_err(failure_of)
+}
+
+/// The page in every format asked for.
+fn contents(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
+    picture: Option<&Bytes>,
     plan: &OutputPlan,
-) -> Result<Vec<u8>, PageFailure> {
-    let mut kept = Vec::new();
-    if kind != MediaKind::Html {
-        return Ok(kept);
+    outputs: &mut Outputs,
+) -> Content {
+    let mut pieces = plan.formats.iter().map(|choice| {
+        let made = match &choice.format {
+            Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
+            Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
+            Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
+            Format::Plugin(name) => content(registry, view, kind, name, choice)
+                .and_then(|rendered| piece(registry, rendered, plan)),
+        };
+        outputs.keep(made).unwrap_or(Piece::Text(String::new()))
+    });
+    match plan.single_format {
+        true => pieces.next().map_or_else(Content::default, Content::One),
+        false => {
+            let names = plan.formats.iter().map(|choice| choice.name.clone());
+            Content::ByFormat(names.zip(pieces).collect())
+        }
     }
-    for (name, options) in &plan.filters {
-        let filter = registry
-            .filter(name)
-            .ok_or_else(|| not_loaded("filter", name))?;
-        kept = filter
-            .keep(
-                &PageView {
-                    kept: &kept,
-                    ..*view
-                },
-                &options_text(options),
-            )
-            .map_err(failure_of)?;
+}
+
+/// The fields asked for. Metadata, structured data and what is hidden are the whole page's, whatever filters left of it: they
+/// mostly stand outside of its body.
+fn read_fields(
+    registry: &Registry,
+    whole: &PageView<'_>,
+    kept: &PageView<'_>,
+    plan: &OutputPlan,
+    outputs: &mut Outputs,
+) {
+    let nothing = &Value::Null;
+    let mut read = |view: &PageView<'_>, name: &str, options: &Value| {
+        outputs.keep(extract(registry, view, name, options))
+    };
+    let mut fields = Fields::default();
+    if plan.links {
+        let links = read(kept, LINKS, nothing);
+        fields.links = links.map(|links| match &plan.link_rewrite {
+            Some(rule) => rule.rewrite_list(links),
+            None => links,
+        });
     }
-    Ok(kept)
+    if plan.metadata
+        && let Some(Value::Object(metadata)) = read(whole, METADATA, nothing)
+    {
+        fields.metadata = Some(metadata);
+    }
+    if plan.hidden_text
+        && let Some(hidden) = read(kept, HIDDEN_TEXT, nothing)
+    {
+        let metadata = fields.metadata.get_or_insert_default();
+        metadata.insert(HIDDEN_TEXT.to_owned(), hidden);
+    }
+    if plan.json_data {
+        fields.json_data = read(whole, JSON_DATA, nothing);
+    }
+    if let Some(options) = &plan.css_fields {
+        fields.css_extracted = read(kept, SELECTORS, options);
+    }
+    if !plan.extractors.is_empty() {
+        let named = plan.extractors.iter();
+        let results =
+            named.filter_map(|(name, options)| Some((name.clone(), read(kept, name, options)?)));
+        fields.extracted = Some(results.collect());
+    }
+    outputs.fields = fields;
 }
 
 /// The picture that the browser made.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
-use crate::model::{Charge, Content, Discovered, Nanodollars};
+use crate::model::{Charge, Content, Discovered, Fields, Nanodollars};
 use crate::providers::Tally;
 use crate::routing::Keeping;
 
@@ -21,16 +19,12 @@ pub struct PageOutcome {
     pub error: Option<String>,
     /// Time from start to finish, for every page that was fetched.
     pub elapsed: Option<Duration>,
-    /// Links, when asked for: absolute addresses in page order without duplicates.
-    pub links: Option<Value>,
-    /// Metadata, when asked for, or the parts that are told without being asked (`render_reason`, ...).
-    pub metadata: Option<Map<String, Value>>,
+    /// What was read out of the page.
+    pub fields: Fields,
     /// Response headers, when asked for: name and value, repeats joined with `, `.
     pub headers: Option<Vec<(String, String)>>,
     /// Cookies, when asked for: name and value.
     pub cookies: Option<Vec<(String, String)>>,
-    /// Results of extractors asked for by name.
-    pub extracted: Option<Map<String, Value>>,
     /// Links for a crawl, when its plan asks for them.
     pub discovered: Option<Box<Discovered>>,
     /// What the page costs.

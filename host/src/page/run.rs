@@ -270,22 +270,22 @@ fn compose(
     told: Map<String, Value>,
 ) -> PageOutcome {
     let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
-    let mut metadata = outputs.metadata;
-    if let Some(metadata) = &mut metadata {
+    let mut fields = outputs.fields;
+    if plan.metadata
+        && let Some(metadata) = &mut fields.metadata
+    {
         add_host_metadata(metadata, &page);
     }
     if !told.is_empty() {
-        metadata.get_or_insert_default().extend(told);
+        fields.metadata.get_or_insert_default().extend(told);
     }
     PageOutcome {
         url: page.final_url.to_string(),
         status: page.status,
         content: outputs.content,
         error,
-        links: outputs.links,
+        fields,
         discovered: outputs.discovered.map(Box::new),
-        metadata,
-        extracted: outputs.extracted,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()
@@ -329,6 +329,7 @@ pub async fn transform(
         url,
         status: 200,
         content: outputs.content,
+        fields: outputs.fields,
         error: outputs.failure.map(|failure| failure.message),
         elapsed: Some(started.elapsed()),
         ..PageOutcome::default()

@@ -70,8 +70,8 @@ pub(crate) mod fake {
         fn names(&self, kind: PluginKind) -> Vec<String> {
             let names: &[&str] = match kind {
                 PluginKind::Format => &["bytes", "html", "markdown", "mine", "text", "xml"],
-                PluginKind::Filter => &["mine", "prune"],
-                PluginKind::Extractor => &["links", "metadata", "mine"],
+                PluginKind::Filter => &["mine", "prune", "readability"],
+                PluginKind::Extractor => &["json_data", "links", "metadata", "mine", "selectors"],
                 PluginKind::Chunker => &["characters", "lines", "mine", "sentences", "words"],
                 PluginKind::Provider => &["acme", "provider_1", "provider_2"],
             };

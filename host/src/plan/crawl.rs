@@ -5,6 +5,7 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
+use super::expression::{self, shown};
 use super::{PagePlan, PlanError};
 use crate::model::Nanodollars;
 
@@ -86,8 +87,6 @@ pub enum Pattern {
     Regex(Regex),
 }
 
-/// Bytes that a compiled pattern may take: enough for any pattern people write, and callers may send many.
-const REGEX_BYTES_MAX: usize = 1 << 20;
 /// Characters that make an entry a regular expression. A dot and a hyphen stand in host names, a dot and a question mark in
 /// addresses.
 const REGEX_IN_HOST: &[char] = &[
@@ -117,7 +116,7 @@ pub fn external(entry: &str) -> Result<External, PlanError> {
     }
     if entry.contains(REGEX_IN_HOST) {
         let anchored = format!("^(?i:{entry})$");
-        return regex("external_domains", &anchored, entry).map(External::Matching);
+        return expression::compile("external_domains", &anchored, entry).map(External::Matching);
     }
     // Callers write hosts also as addresses.
     let host = entry.split_once("://").map_or(entry, |(_, rest)| rest);
@@ -141,34 +140,13 @@ pub fn external(entry: &str) -> Result<External, PlanError> {
 pub fn pattern(field: &'static str, entry: &str) -> Result<Pattern, PlanError> {
     let entry = entry.trim();
     if entry.contains(REGEX_IN_PATH) {
-        return regex(field, entry, entry).map(Pattern::Regex);
+        return expression::compile(field, entry, entry).map(Pattern::Regex);
     }
     let text = match entry.contains("://") || entry.starts_with('/') {
         true => entry.to_owned(),
         false => format!("/{entry}"),
     };
     Ok(Pattern::Text(text))
-}
-
-/// Compiles an expression for an engine that runs in linear time.
-fn regex(field: &'static str, expression: &str, written: &str) -> Result<Regex, PlanError> {
-    let compiled = regex::RegexBuilder::new(expression)
-        .size_limit(REGEX_BYTES_MAX)
-        .dfa_size_limit(REGEX_BYTES_MAX)
-        .build();
-    compiled.map_err(|error| {
-        let reason = error.to_string();
-        // The last line says what is wrong; those before draw the expression.
-        let reason = reason.lines().last().unwrap_or_default();
-        PlanError::new(
-            field,
-            format!("`{}` is no regular expression: {reason}", shown(written)),
-        )
-    })
-}
-
-fn shown(text: &str) -> String {
-    text.chars().take(100).collect()
 }
 
 /// What sitemaps are used for.

@@ -92,6 +92,15 @@ pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
         .unwrap_or_default()
 }
 
+/// The pool of the flat-rate routes, or the nearest one. Spec: Limits, "a smaller flat-rate proxy pool".
+pub fn unlimited_pool(configured: &[ConfiguredPool]) -> Pool {
+    let is_configured = configured.iter().any(|known| known.pool == Pool::Unlimited);
+    match is_configured {
+        true => Pool::Unlimited,
+        false => Pool::Standard,
+    }
+}
+
 /// Whether pages that go out through this pool can come from this country.
 pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> bool {
     let countries = configured.iter().filter(|known| known.pool == pool);
@@ -183,6 +192,9 @@ mod tests {
         check(Some("isp"), &all, (Pool::Isp, true));
         check(Some("isp"), &[Pool::Residential], (Pool::Standard, false));
         check(Some("moon"), &all, (Pool::Standard, false));
+        let unlimited = [listed(Pool::Isp, &[]), listed(Pool::Unlimited, &[])];
+        assert_eq!(unlimited_pool(&unlimited), Pool::Unlimited);
+        assert_eq!(unlimited_pool(&unlimited[..1]), Pool::Standard);
     }
 
     #[test]

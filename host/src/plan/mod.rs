@@ -8,7 +8,9 @@ pub mod chunking;
 pub mod crawl;
 pub mod credentials;
 mod error;
+mod expression;
 pub mod fetching;
+mod link_rewrite;
 pub mod output;
 pub mod render;
 pub mod router;
@@ -17,6 +19,7 @@ pub(crate) mod testing;
 
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
+pub use link_rewrite::LinkRewrite;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
@@ -211,12 +214,22 @@ pub struct OutputPlan {
     pub single_format: bool,
     /// Filters to run before every output, in order: name and options object.
     pub filters: Vec<(String, Value)>,
+    /// `readability`: formats render the main body alone.
+    pub readability: bool,
     /// Extractors asked for by name, with their options object; results stand under `extracted`.
     pub extractors: BTreeMap<String, Value>,
     /// `metadata`: add the metadata object.
     pub metadata: bool,
     /// `return_page_links`: add the links.
     pub links: bool,
+    /// `return_json_data`: add structured data and framework state.
+    pub json_data: bool,
+    /// `css_extraction_map`: the options of the extractor of named fields.
+    pub css_fields: Option<Value>,
+    /// `return_hidden_text`: tell what a page hides from its readers.
+    pub hidden_text: bool,
+    /// `link_rewrite`: how addresses that the page links to are changed.
+    pub link_rewrite: Option<LinkRewrite>,
     /// Whether the page's links are wanted by whoever runs it, to follow them. Asks for no parsed document.
     pub discover: bool,
     /// `return_headers`: add the response headers.
@@ -230,12 +243,37 @@ pub struct OutputPlan {
 }
 
 impl OutputPlan {
+    /// One format of the page and nothing else.
+    pub fn of(format: FormatChoice) -> Self {
+        Self {
+            formats: vec![format],
+            single_format: true,
+            filters: Vec::new(),
+            readability: false,
+            extractors: BTreeMap::new(),
+            metadata: false,
+            links: false,
+            json_data: false,
+            css_fields: None,
+            hidden_text: false,
+            link_rewrite: None,
+            discover: false,
+            headers: false,
+            cookies: false,
+            chunking: None,
+            max_size: None,
+        }
+    }
+
     /// Whether any output reads the parsed document. A page that nobody reads is not parsed; links for a crawl come from its
     /// source.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
         self.links
             || self.metadata
+            || self.json_data
+            || self.css_fields.is_some()
+            || self.hidden_text
             || !self.extractors.is_empty()
             || self.formats.iter().any(is_made)
     }

@@ -14,7 +14,17 @@ const FORMATS_MAX: usize = 16;
 /// The first-party filter behind the `filter_*` and `*_selector` parameters.
 const PRUNE: &str = "prune";
 /// The filter behind `readability`.
-const READABILITY: &str = "readability";
+pub const READABILITY: &str = "readability";
+/// The extractor behind `return_page_links`.
+pub const LINKS: &str = "links";
+/// The extractor behind `metadata`.
+pub const METADATA: &str = "metadata";
+/// The extractor behind `return_json_data`.
+pub const JSON_DATA: &str = "json_data";
+/// The extractor behind `css_extraction_map`.
+pub const SELECTORS: &str = "selectors";
+/// The extractor behind `return_hidden_text`.
+pub const HIDDEN_TEXT: &str = "hidden_text";
 
 /// Chooses the formats of `content`, in the order asked for and without duplicates.
 ///
@@ -134,13 +144,12 @@ pub struct PruneWish {
     pub main_only: bool,
 }
 
-/// Chooses the filters: the built-in one, `readability` when it is asked for and loaded, then the caller's own by name.
+/// Chooses the filters that run before every output: the built-in one, then the caller's own by name.
 ///
 /// # Errors
 /// A filter is not loaded, or its options are refused: a selector that does not parse is told under its own field.
 pub fn filters(
     prune: PruneWish,
-    readability: bool,
     own: Map<String, Value>,
     catalog: &dyn Catalog,
 ) -> Result<Vec<(String, Value)>, PlanError> {
@@ -148,16 +157,21 @@ pub fn filters(
     if prune != PruneWish::default() {
         filters.push((PRUNE.to_owned(), prune_options(prune, catalog)?));
     }
-    if readability && has_readability(catalog) {
-        filters.push((READABILITY.to_owned(), Value::Object(Map::new())));
-    }
     filters.extend(named("filters", PluginKind::Filter, own, catalog)?);
     Ok(filters)
 }
 
-/// Whether `readability` has an effect.
-pub fn has_readability(catalog: &dyn Catalog) -> bool {
-    catalog.has(PluginKind::Filter, READABILITY)
+/// The options by which the extractor of named fields reads a selector map. Decisions: Page entry, Selectors.
+///
+/// # Errors
+/// A selector does not parse, or the map has neither of its two shapes.
+pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Value, PlanError> {
+    const FIELD: &str = "css_extraction_map";
+    let options = Value::Object(Map::from_iter([("map".to_owned(), Value::Object(map))]));
+    catalog
+        .check_options(PluginKind::Extractor, SELECTORS, &options)
+        .map_err(|reason| PlanError::new(FIELD, without_name("map", &reason)))?;
+    Ok(options)
 }
 
 fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
@@ -371,7 +385,7 @@ mod tests {
             images: true,
             ..PruneWish::default()
         };
-        let chosen = filters(wish, true, map(json!({"mine": {"a": 1}})), &FakeCatalog);
+        let chosen = filters(wish, map(json!({"mine": {"a": 1}})), &FakeCatalog);
         assert_eq!(
             chosen,
             Ok(vec![
@@ -383,7 +397,7 @@ mod tests {
             ])
         );
         assert_eq!(
-            filters(PruneWish::default(), false, Map::new(), &FakeCatalog),
+            filters(PruneWish::default(), Map::new(), &FakeCatalog),
             Ok(vec![])
         );
     }
@@ -400,7 +414,7 @@ mod tests {
             ..PruneWish::default()
         };
         for (wish, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
-            let error = filters(wish, false, Map::new(), &FakeCatalog).expect_err(field);
+            let error = filters(wish, Map::new(), &FakeCatalog).expect_err(field);
             assert_eq!(error.field, field);
             assert_eq!(error.reason, "not a selector");
         }

@@ -1,6 +1,5 @@
 //! Plans for the tests of other rooms.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,23 +33,11 @@ pub(crate) fn page_plan(url: &str) -> PagePlan {
             pace: Pace::default(),
             gate: None,
         }),
-        output: Arc::new(OutputPlan {
-            formats: vec![FormatChoice {
-                name: "empty".to_owned(),
-                format: Format::Empty,
-                options: Value::Null,
-            }],
-            single_format: true,
-            filters: Vec::new(),
-            extractors: BTreeMap::new(),
-            metadata: false,
-            links: false,
-            headers: false,
-            cookies: false,
-            chunking: None,
-            max_size: None,
-            discover: false,
-        }),
+        output: Arc::new(OutputPlan::of(FormatChoice {
+            name: "empty".to_owned(),
+            format: Format::Empty,
+            options: Value::Null,
+        })),
         ceiling: Nanodollars::MAX,
         router: Arc::default(),
         render: Arc::default(),

@@ -10,13 +10,13 @@ use super::world::{Answer, World};
 use crate::api::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
-const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
-const ABSENT: [&str; 4] = [
-    "/pipeline/label",
+const OF_A_PLAN: [&str; 3] = [
     "/unlimited/scrape",
-    "/v1/unlimited/scrape",
-    "/search",
+    "/v1/unlimited/crawl",
+    "/unlimited/links",
 ];
+const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
+const ABSENT: [&str; 2] = ["/pipeline/label", "/search"];
 
 /// The answer is an error with this status and a text that contains this.
 fn check(answer: &Answer, status: u16, text: &str) {
@@ -45,6 +45,7 @@ async fn keys_are_asked_for_everywhere() {
     let keyed = POSTS
         .iter()
         .chain(&ABSENT)
+        .chain(&OF_A_PLAN)
         .map(|path| ("POST", path))
         .chain(GETS.iter().map(|path| ("GET", path)));
     for (method, path) in keyed {
@@ -121,7 +122,7 @@ async fn endpoints_without_anything_behind_them_say_so() {
         check(&answer, 501, "not available");
         assert_eq!(answer.header("ratelimit-limit"), "10000");
     }
-    for path in ["/data/pages", "/fetch/a.com/x/y"] {
+    for path in ["/data/pages"] {
         check(&world.get(path).await, 501, "not available");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {

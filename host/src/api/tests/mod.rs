@@ -3,4 +3,5 @@
 mod answers;
 mod errors;
 mod sockets;
+mod unlimited;
 mod world;

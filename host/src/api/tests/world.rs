@@ -17,15 +17,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::api::{Health, Order, Outcomes, Run, Service, router};
+use crate::api::{Health, Order, Outcomes, Run, Service, Ways, router};
 use crate::billing::{Account, AccountId, Billing, FundsError, Tariff};
 use crate::clock::Clock;
 use crate::crawl::{Crawls, CrawlsParts};
 use crate::egress::{Egress, EgressConfig};
 use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
-use crate::model::{Charge, Nanodollars};
-use crate::model::{Content, Piece};
+use crate::model::{Charge, Nanodollars, Terms};
+use crate::model::{Content, Fields, Piece};
 use crate::page::{PageOutcome, Rooms};
 use crate::plan::catalog::fake::FakeCatalog;
 use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
@@ -60,6 +60,7 @@ pub(super) struct FakeService {
 struct FakeRun {
     billing: Billing,
     account: AccountId,
+    terms: Terms,
     n_runs: Arc<AtomicUsize>,
     release: Arc<Notify>,
 }
@@ -223,8 +224,8 @@ fn crawls(
         data: data.to_owned(),
         snapshot: Arc::new(Registry::empty),
         write_entry: crate::api::write_entry,
-        plan_again: Arc::new(|request, verb, _| {
-            crate::api::crawl_plan(request, verb, &FakeCatalog, &[], RouterMode::Off)
+        plan_again: Arc::new(|request, record, _| {
+            crate::api::crawl_plan(request, &record.verb, &FakeCatalog, Ways::default())
         }),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
@@ -252,11 +253,12 @@ impl Service for FakeService {
         self.is_draining.load(Ordering::SeqCst)
     }
 
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str) -> Arc<dyn Run> {
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
         assert!(!request_id.is_empty(), "every request has an id");
         Arc::new(FakeRun {
             billing: self.billing.clone(),
             account: account.id.clone(),
+            terms,
             n_runs: Arc::clone(&self.n_runs),
             release: Arc::clone(&self.release),
         })
@@ -344,7 +346,7 @@ impl Run for FakeRun {
 impl FakeRun {
     fn admit(&self) -> Result<(), FundsError> {
         self.n_runs.fetch_add(1, Ordering::SeqCst);
-        self.billing.admit(&self.account)
+        self.billing.admit(&self.account, self.terms)
     }
 }
 
@@ -362,7 +364,10 @@ fn outcome(plan: &PagePlan) -> PageOutcome {
             url: url.to_string(),
             status: 200,
             content: content(&plan.output, url.as_str()),
-            links: plan.output.links.then(|| json!(["https://a.com/next"])),
+            fields: Fields {
+                links: plan.output.links.then(|| json!(["https://a.com/next"])),
+                ..Fields::default()
+            },
             charge: charge(),
             ..PageOutcome::default()
         },

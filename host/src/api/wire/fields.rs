@@ -48,7 +48,7 @@ impl WireError {
         }
     }
 
-    fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
+    pub(super) fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
         // A position counts from the beginning of the field, not of the body: it would mislead.
         let reason = match (field, text.rfind(" at line ")) {
@@ -151,7 +151,8 @@ pub(crate) fn read<T: WireObject>(object: &RawValue) -> Result<Sent<T>, WireErro
     })
 }
 
-struct Fields;
+/// All fields of one object, as they were sent.
+pub(super) struct Fields;
 
 impl<'de> Visitor<'de> for Fields {
     type Value = Vec<(String, &'de RawValue)>;

@@ -40,9 +40,6 @@ const OF_BROWSERS: &[&str] = &[
 /// Parameters of a picture.
 const OF_PICTURES: &[&str] = &["full_page", "omit_background", "clip", "binary"];
 
-/// Parameters that have no feature behind them yet.
-const OF_NOTHING: &[&str] = &["return_json_data", "css_extraction_map"];
-
 /// Most names in the header, and most bytes of one: names are the caller's own text.
 const NAMES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 64;
@@ -60,8 +57,7 @@ pub(super) struct Without {
 
 /// Whether a known parameter has no effect.
 fn is_inert(name: &str, without: Without) -> bool {
-    OF_NOTHING.contains(&name)
-        || without.crawl && OF_CRAWLS.contains(&name)
+    without.crawl && OF_CRAWLS.contains(&name)
         || without.browser && OF_BROWSERS.contains(&name)
         || without.picture && OF_PICTURES.contains(&name)
 }

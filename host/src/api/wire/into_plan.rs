@@ -9,12 +9,13 @@ use super::ignored::{self, Without};
 use super::rendering;
 use super::request::ScrapeRequest;
 use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames, RouterForm};
-use crate::model::Nanodollars;
+use crate::api::Ways;
+use crate::model::{Nanodollars, Terms};
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
-    CachePlan, Catalog, Chunking, ConfiguredPool, Engine, FetchPlan, Format, FormatChoice,
-    OutputPlan, PAGES_MAX, Pace, PagePlan, PlanError, RouterMode, ScrapePlan, address, chunking,
-    credentials, fetching, output, router,
+    CachePlan, Catalog, Chunking, Engine, FetchPlan, Format, FormatChoice, LinkRewrite, OutputPlan,
+    PAGES_MAX, Pace, PagePlan, PlanError, PluginKind, ScrapePlan, address, chunking, credentials,
+    fetching, output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -22,10 +23,8 @@ use crate::plan::{
 pub(crate) struct Ground<'a> {
     /// The loaded plugins.
     pub(crate) catalog: &'a dyn Catalog,
-    /// The configured proxy pools.
-    pub(crate) pools: &'a [ConfiguredPool],
-    /// What a request without a `router` object means.
-    pub(crate) router: RouterMode,
+    /// The ways there are.
+    pub(crate) ways: Ways<'a>,
 }
 
 /// What the request is for.
@@ -69,6 +68,9 @@ pub(crate) enum RequestError {
     /// It makes no sense.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// It asks for what the plan does not have.
+    #[error("{0}: is not part of the Unlimited plan, which uses no AI: leave it out")]
+    NotInPlan(String),
     /// Its decoded content has more bytes than this.
     #[error("the content is larger than {0} bytes")]
     TooLarge(usize),
@@ -141,13 +143,13 @@ pub(super) fn page_plans(
     };
     ignored::collect(&sent.present, sent.unknown, without, ignored);
     let wish = request.router.take().map(RouterForm::into_wish);
-    let router = Arc::new(router::plan(wish, ground.router, ground.catalog)?);
+    let router = Arc::new(router::plan(wish, ground.ways.router, ground.catalog)?);
     let ceiling = ceiling(request.max_credits_per_page);
     // Decisions: Request parameters, `respect_robots`.
     let obeys_robots = matches!(purpose, Purpose::Seeds { .. });
     request.respect_robots.get_or_insert(obeys_robots);
     let render = Arc::new(rendering::plan(&mut request, picture)?);
-    let fetch = Arc::new(fetch_plan(&mut request, verb, ground.pools, ignored)?);
+    let fetch = Arc::new(fetch_plan(&mut request, verb, ground.ways, ignored)?);
     let output = Arc::new(output_plan(request, verb, ground.catalog, ignored)?);
     let page = |requested: &str| PagePlan {
         requested: requested.to_owned(),
@@ -193,12 +195,14 @@ fn ceiling(credits: Option<u64>) -> Nanodollars {
 fn fetch_plan(
     request: &mut ScrapeRequest,
     verb: Verb,
-    pools: &[ConfiguredPool],
+    ways: Ways<'_>,
     ignored: &mut Vec<String>,
 ) -> Result<FetchPlan, PlanError> {
-    let (pool, is_wish) = match (request.proxy.as_deref(), verb) {
-        (None, Verb::Unblocker) => (fetching::strongest_pool(pools), true),
-        (wish, _) => fetching::pool(wish, pools),
+    let pools = ways.pools;
+    let (pool, is_wish) = match (request.proxy.as_deref(), verb, ways.terms) {
+        (None, Verb::Unblocker, _) => (fetching::strongest_pool(pools), true),
+        (None, _, Terms::Unlimited) => (fetching::unlimited_pool(pools), true),
+        (wish, _, _) => fetching::pool(wish, pools),
     };
     if !is_wish {
         ignored::add(ignored, "proxy".to_owned());
@@ -307,10 +311,30 @@ pub(super) fn output_plan(
     {
         ignored::add(ignored, "clean_html".to_owned());
     }
-    let readability = is_on(request.readability);
-    if readability && !output::has_readability(catalog) {
-        ignored::add(ignored, "readability".to_owned());
-    }
+    let mut has = |kind, plugin: &str, parameter: &str| {
+        let is_loaded = catalog.has(kind, plugin);
+        if !is_loaded {
+            ignored::add(ignored, parameter.to_owned());
+        }
+        is_loaded
+    };
+    let readability =
+        is_on(request.readability) && has(PluginKind::Filter, output::READABILITY, "readability");
+    let json_data = is_on(request.return_json_data)
+        && has(PluginKind::Extractor, output::JSON_DATA, "return_json_data");
+    let hidden_text = is_on(request.return_hidden_text)
+        && has(
+            PluginKind::Extractor,
+            output::HIDDEN_TEXT,
+            "return_hidden_text",
+        );
+    let selector_map = request.css_extraction_map.filter(|_| {
+        has(
+            PluginKind::Extractor,
+            output::SELECTORS,
+            "css_extraction_map",
+        )
+    });
     let prune = PruneWish {
         root_selector: filled(request.root_selector.as_deref()).map(str::to_owned),
         exclude_selector: filled(request.exclude_selector.as_deref()).map(str::to_owned),
@@ -321,15 +345,20 @@ pub(super) fn output_plan(
     let plan = OutputPlan {
         formats,
         single_format,
-        filters: output::filters(
-            prune,
-            readability,
-            request.filters.unwrap_or_default(),
-            catalog,
-        )?,
+        filters: output::filters(prune, request.filters.unwrap_or_default(), catalog)?,
         extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
+        readability,
         metadata: is_on(request.metadata),
         links: is_on(request.return_page_links),
+        json_data,
+        css_fields: selector_map
+            .map(|map| output::css_fields(map, catalog))
+            .transpose()?,
+        hidden_text,
+        link_rewrite: request
+            .link_rewrite
+            .map(|rule| LinkRewrite::read(&rule))
+            .transpose()?,
         discover: false,
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use super::fields::WireObject;
 use super::values::{
-    AnyObject, CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap,
-    List, RouterForm, WaitForForm,
+    CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
+    RouterForm, WaitForForm,
 };
 
 /// One request object. Every field may be missing or `null`. Spec: Request parameters of /scrape and /crawl.
@@ -46,12 +46,16 @@ pub(crate) struct ScrapeRequest {
     /// Add `cookies`.
     pub(crate) return_cookies: Option<bool>,
     /// Add `json_data`.
-    #[expect(dead_code, reason = "checked for its type; no feature yet")]
     pub(crate) return_json_data: Option<bool>,
     /// Named fields by selector; both shapes of the selector map.
     #[schema(value_type = Option<Object>)]
-    #[expect(dead_code, reason = "checked for its type; no feature yet")]
-    pub(crate) css_extraction_map: Option<AnyObject>,
+    pub(crate) css_extraction_map: Option<Map<String, Value>>,
+    /// Tell in `metadata.hidden_text` what the page hides from its readers.
+    pub(crate) return_hidden_text: Option<bool>,
+    /// A rule that changes the addresses a page links to: `{"type": "replace", "find", "replace", "host"}` or
+    /// `{"type": "regex", "pattern", "replace", "host"}`.
+    #[schema(value_type = Option<Object>)]
+    pub(crate) link_rewrite: Option<Map<String, Value>>,
     /// Main body only.
     pub(crate) readability: Option<bool>,
     /// Leaner HTML from the format `html`.

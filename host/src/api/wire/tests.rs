@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Nanodollars;
+use crate::api::Ways;
+use crate::model::{Nanodollars, Terms};
 use crate::plan::catalog::fake::FakeCatalog;
 use crate::plan::{ConfiguredPool, Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
 
@@ -17,8 +18,10 @@ fn plan_for(body: &str, verb: Verb) -> Result<ScrapePlan, RequestError> {
     };
     let ground = Ground {
         catalog: &FakeCatalog,
-        pools: &[isp],
-        router: RouterMode::Off,
+        ways: Ways {
+            pools: &[isp],
+            ..Ways::default()
+        },
     };
     scrape_plan(body.as_bytes(), verb, ground)
 }
@@ -169,13 +172,16 @@ fn parameters_without_effect_are_named() {
         assert_eq!(plan(fields.clone()).ignored, expected, "{fields}")
     };
     check(
-        json!({"limit": 5, "return_json_data": true}),
-        &["limit", "return_json_data"],
+        json!({"limit": 5, "return_json_data": true, "return_hidden_text": true}),
+        &["limit", "return_hidden_text"],
     );
-    check(json!({"return_json_data": false, "subdomains": false}), &[]);
+    check(
+        json!({"return_hidden_text": false, "subdomains": false}),
+        &[],
+    );
     check(
         json!({"readability": true, "clean_html": true, "return_format": "markdown"}),
-        &["clean_html", "readability"],
+        &["clean_html"],
     );
     check(json!({"clean_html": true}), &[]);
     check(json!({"wait_for": 100, "request": "http"}), &["wait_for"]);
@@ -196,10 +202,7 @@ fn parameters_without_effect_are_named() {
         &["country_code"],
     );
     check(json!({"country_code": "de"}), &["country_code"]);
-    check(
-        json!({"css_extraction_map": {"/": []}}),
-        &["css_extraction_map"],
-    );
+    check(json!({"css_extraction_map": {"/": []}}), &[]);
     let both = plan_of(r#"[{"url":"a.com","depth":1},{"url":"a.com","depth":1,"tld":true}]"#)
         .expect("a good request");
     assert_eq!(both.ignored, ["depth", "tld"]);
@@ -236,6 +239,7 @@ fn wrong_types_name_the_field() {
     check(json!({"wait_for": "x"}), "wait_for");
     check(json!({"external_domains": {}}), "external_domains");
     check(json!({"css_extraction_map": []}), "css_extraction_map");
+    check(json!({"link_rewrite": "x"}), "link_rewrite");
     check(json!({"chunking_alg": 3}), "chunking_alg");
     check(json!({"blacklist": "x"}), "blacklist");
 }
@@ -367,4 +371,38 @@ proptest::proptest! {
     fn any_body_is_a_plan_or_a_refusal(body in "[\\[\\]{}\",:a-z0-9 .]{0,120}") {
         let _ = plan_of(&body);
     }
+}
+
+#[test]
+fn the_flat_rate_has_a_pool_of_its_own() {
+    let check = |configured: &[Pool], body: &str, expected: Pool, ignored: &[&str]| {
+        let pools: Vec<_> = configured
+            .iter()
+            .map(|&pool| ConfiguredPool {
+                pool,
+                countries: Vec::new(),
+            })
+            .collect();
+        let ground = Ground {
+            catalog: &FakeCatalog,
+            ways: Ways {
+                pools: &pools,
+                terms: Terms::Unlimited,
+                ..Ways::default()
+            },
+        };
+        let plan = scrape_plan(body.as_bytes(), Verb::Scrape, ground).expect("a good request");
+        assert_eq!(plan.pages[0].fetch.pool, expected, "{body}");
+        assert_eq!(plan.ignored, ignored, "{body}");
+    };
+    let both = [Pool::Isp, Pool::Unlimited];
+    check(&both, r#"{"url":"a"}"#, Pool::Unlimited, &[]);
+    check(&both, r#"{"url":"a","proxy":"isp"}"#, Pool::Isp, &[]);
+    check(&[Pool::Isp], r#"{"url":"a"}"#, Pool::Standard, &[]);
+    check(
+        &[],
+        r#"{"url":"a","proxy":"isp"}"#,
+        Pool::Standard,
+        &["proxy"],
+    );
 }

@@ -30,6 +30,9 @@ pub(crate) struct TransformRequest {
     /// Loaded filters by name, each with its options object.
     #[schema(value_type = Option<Object>)]
     filters: Option<Map<String, Value>>,
+    /// Loaded extractors by name, each with its options object; results stand under `extracted`.
+    #[schema(value_type = Option<Object>)]
+    extractors: Option<Map<String, Value>>,
     /// Main body only.
     readability: Option<bool>,
     /// Leaner HTML from the format `html`.
@@ -38,8 +41,36 @@ pub(crate) struct TransformRequest {
     root_selector: Option<String>,
     /// Drop what this CSS selector matches.
     exclude_selector: Option<String>,
+    /// Drop images.
+    filter_images: Option<bool>,
+    /// Drop images.
+    filter_output_images: Option<bool>,
+    /// Drop inline SVG.
+    filter_svg: Option<bool>,
+    /// Drop inline SVG.
+    filter_output_svg: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    filter_main_only: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    filter_output_main_only: Option<bool>,
     /// How to split the content.
     chunking_alg: Option<ChunkingForm>,
+    /// Most bytes of one content, cut at a character boundary.
+    max_size: Option<u64>,
+    /// Add `metadata`.
+    metadata: Option<bool>,
+    /// Add `links`.
+    return_page_links: Option<bool>,
+    /// Add `json_data`.
+    return_json_data: Option<bool>,
+    /// Add `css_extracted`: named fields by selector; both shapes of the selector map.
+    #[schema(value_type = Option<Object>)]
+    css_extraction_map: Option<Map<String, Value>>,
+    /// Tell in `metadata.hidden_text` what a page hides from its readers.
+    return_hidden_text: Option<bool>,
+    /// A rule that changes the addresses in `links`, as for `/scrape`.
+    #[schema(value_type = Option<Object>)]
+    link_rewrite: Option<Map<String, Value>>,
 }
 
 /// One page handed in.
@@ -55,6 +86,37 @@ pub(crate) struct TransformItem {
 
 impl WireObject for TransformRequest {
     const LARGE_FIELDS: &'static [&'static str] = &["data"];
+}
+
+impl TransformRequest {
+    /// The same wishes as of a page that is fetched.
+    fn into_wish(self) -> ScrapeRequest {
+        ScrapeRequest {
+            return_format: self.return_format,
+            format_options: self.format_options,
+            filters: self.filters,
+            extractors: self.extractors,
+            readability: self.readability,
+            clean_html: self.clean_html,
+            root_selector: self.root_selector,
+            exclude_selector: self.exclude_selector,
+            filter_images: self.filter_images,
+            filter_output_images: self.filter_output_images,
+            filter_svg: self.filter_svg,
+            filter_output_svg: self.filter_output_svg,
+            filter_main_only: self.filter_main_only,
+            filter_output_main_only: self.filter_output_main_only,
+            chunking_alg: self.chunking_alg,
+            max_size: self.max_size,
+            metadata: self.metadata,
+            return_page_links: self.return_page_links,
+            return_json_data: self.return_json_data,
+            css_extraction_map: self.css_extraction_map,
+            return_hidden_text: self.return_hidden_text,
+            link_rewrite: self.link_rewrite,
+            ..ScrapeRequest::default()
+        }
+    }
 }
 
 /// The plan of a request body.
@@ -77,20 +139,9 @@ pub(crate) fn transform_plan(
         picture: true,
     };
     ignored::collect(&[], sent.unknown, nothing, &mut ignored);
-    let request = sent.value;
-    let sources = sources(request.data.map(|data| data.0).unwrap_or_default())?;
-    let wish = ScrapeRequest {
-        return_format: request.return_format,
-        format_options: request.format_options,
-        filters: request.filters,
-        readability: request.readability,
-        clean_html: request.clean_html,
-        root_selector: request.root_selector,
-        exclude_selector: request.exclude_selector,
-        chunking_alg: request.chunking_alg,
-        ..ScrapeRequest::default()
-    };
-    let output = output_plan(wish, Verb::Scrape, catalog, &mut ignored)?;
+    let mut request = sent.value;
+    let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
+    let output = output_plan(request.into_wish(), Verb::Scrape, catalog, &mut ignored)?;
     Ok(TransformPlan {
         sources,
         output,

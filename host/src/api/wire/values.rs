@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -185,31 +185,6 @@ pub(crate) enum DomainsForm {
     /// Host names and regular expressions.
     #[schema(value_type = Vec<String>)]
     Some(List<String>),
-}
-
-/// Any JSON object; nothing of it is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AnyObject;
-
-impl<'de> Deserialize<'de> for AnyObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-
-        impl<'de> Visitor<'de> for Entries {
-            type Value = AnyObject;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<AnyObject, A::Error> {
-                while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(AnyObject)
-            }
-        }
-
-        deserializer.deserialize_map(Entries)
-    }
 }
 
 /// `router`: provider routing. Its secrets become [`Secret`]s while they are read.

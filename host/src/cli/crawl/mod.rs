@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::engine_args::{EngineArgs, RequestMode};
-use crate::api::{self, Service};
+use crate::api::{self, Service, Ways};
 use crate::app::{App, Places};
 use crate::billing::AccountId;
 use crate::crawl::{Begin, Crawls, Shown};
-use crate::model::Nanodollars;
+use crate::model::{Nanodollars, Terms};
 use crate::store::CrawlState;
 use output::{Output, Written};
 use progress::Progress;
@@ -175,16 +175,23 @@ async fn begin_and_follow(
 /// Begins the crawl as the interface does. Returns its id.
 async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
-    let registry = app.begin_run(&account, ACCOUNT).registry();
+    let terms = Terms::PayAsYouGo;
+    let registry = app.begin_run(&account, ACCOUNT, terms).registry();
     let request = request(args).to_string();
-    let (pools, router) = (app.pools(), app.router_default());
-    let plan = api::crawl_plan(&request, "crawl", &*registry, pools, router);
+    let ways = Ways {
+        pools: app.pools(),
+        router: app.router_default(),
+        terms,
+    };
+    let plan = api::crawl_plan(&request, "crawl", &*registry, ways);
     let begin = Begin {
         account: account.id.clone(),
         plan: plan.map_err(anyhow::Error::msg)?,
         request,
         needs_secrets: false,
         verb: "crawl",
+        terms,
+        slot: None,
         registry,
     };
     Ok(app.crawls().begin(begin).await?.id)
