@@ -29,7 +29,7 @@ pub use app::TestApp;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
 pub use name_server::FakeNameServer;
-pub use process::ServerProcess;
+pub use process::{ServerProcess, run_program};
 pub use site::FakeSite;
 pub use trap::TrapSite;
 pub use vendor_server::VendorServer;

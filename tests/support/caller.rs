@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method};
+use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
 /// Someone with a key.
@@ -51,6 +51,24 @@ impl Caller {
         headers: &[(&str, &str)],
         body: String,
     ) -> Option<Answer> {
+        let response = self.open(method, path, headers, body).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response.bytes().await.ok()?.to_vec();
+        Some(Answer {
+            status,
+            headers,
+            body,
+        })
+    }
+
+    /// One request, its answer as far as its headers; `None` when there was none. Dropping the answer hangs up.
+    pub async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Option<Response> {
         let mut all = HeaderMap::new();
         let fixed = [
             ("authorization", format!("Bearer {}", self.key)),
@@ -64,14 +82,7 @@ impl Caller {
             all.insert(name, HeaderValue::try_from(value).expect("a header value"));
         }
         let request = self.http.request(method, format!("{}{path}", self.base));
-        let response = request.headers(all).body(body).send().await.ok()?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = response.bytes().await.ok()?.to_vec();
-        Some(Answer {
-            status,
-            headers,
-            body,
-        })
+        request.headers(all).body(body).send().await.ok()
     }
 
     /// A GET.

@@ -1,10 +1,11 @@
 //! The server as a process of its own, which can be killed and measured.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -55,6 +56,18 @@ impl ServerProcess {
     pub fn kill(&mut self) {
         self.child.kill().expect("a process to kill");
         self.child.wait().expect("its end");
+    }
+
+    /// Kills it so long after a command of the program was begun, and waits for that command's end.
+    pub fn kill_during(&mut self, arguments: &[&str], after: Duration) {
+        let (world, child) = (&self.world, &mut self.child);
+        std::thread::scope(|scope| {
+            let command = scope.spawn(|| run_program(world, arguments, b""));
+            std::thread::sleep(after);
+            child.kill().expect("a process to kill");
+            child.wait().expect("its end");
+            command.join().expect("an end");
+        });
     }
 
     /// Starts it again after [`Self::kill`].
@@ -114,6 +127,28 @@ fn spawn(world: &World) -> (Child, SocketAddr) {
         panic!("the server did not start: {log}");
     };
     (child, address)
+}
+
+/// Runs a command of the program to its end, with this on standard input. Compiled plugins are kept for all tests.
+///
+/// # Panics
+/// When it cannot be run.
+pub fn run_program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
+    let mut child = Command::new(program())
+        .args(arguments)
+        .envs(world.environment.iter().map(|(name, value)| (name, value)))
+        .env("XDG_CACHE_HOME", kept)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let mut stdin = child.stdin.take().expect("its input");
+    // A program that refuses its arguments does not read.
+    let _written = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().expect("its end")
 }
 
 fn account(world: &World, arguments: &[&str]) -> Value {

@@ -34,6 +34,8 @@ type Stored = (String, Arc<[u8]>);
 struct Seen {
     connections: AtomicUsize,
     requests: Mutex<Vec<String>>,
+    slow: AtomicUsize,
+    slow_most: AtomicUsize,
     pages: Mutex<HashMap<String, Stored>>,
 }
 
@@ -89,6 +91,11 @@ impl FakeSite {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
+    /// Most requests for `/slow/…` that were being answered at the same time.
+    pub fn slow_at_once(&self) -> usize {
+        self.seen.slow_most.load(Ordering::SeqCst)
+    }
+
     /// Heads of the requests so far, in lower case up to the values.
     pub fn requests(&self) -> Vec<String> {
         let requests = self.seen.requests.lock();
@@ -106,6 +113,23 @@ impl Drop for FakeSite {
 struct Visit {
     stream: TcpStream,
     seen: Arc<Seen>,
+}
+
+/// A slow answer that is waited for.
+struct Slow(Arc<Seen>);
+
+impl Slow {
+    fn begin(seen: Arc<Seen>) -> Self {
+        let now = seen.slow.fetch_add(1, Ordering::SeqCst) + 1;
+        seen.slow_most.fetch_max(now, Ordering::SeqCst);
+        Self(seen)
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        self.0.slow.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// What becomes of the connection after an answer; `None` ends it.
@@ -171,7 +195,10 @@ impl Visit {
                 }
             },
             "slow" => {
+                let slow = Slow::begin(Arc::clone(&self.seen));
                 tokio::time::sleep(Duration::from_millis(rest.parse().unwrap_or(0))).await;
+                // Before the answer: who has it may ask again before this task goes on.
+                drop(slow);
                 self.html(PAGE).await
             }
             "loop" => self.redirect("302 Found", "/loop", "").await,

@@ -1,5 +1,6 @@
 //! Money through the joined server: what is charged, what is not, and that nothing makes it wrong.
 
+mod bill;
 mod charges;
 mod kill;
 mod repeats;

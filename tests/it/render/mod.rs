@@ -6,6 +6,7 @@ mod asked;
 mod doors;
 mod faults;
 mod modes;
+mod xpath;
 
 use serde_json::{Value, json};
 use trawl_tests::{FakeSite, TestApp, WatchedBrowser, World};

@@ -10,7 +10,7 @@ use super::{texts, world};
 async fn links_of_a_page_come_without_its_content() {
     let (app, site) = world().await;
     for path in ["/links", "/v1/links"] {
-        let body = json!({"url": site.url("/page"), "return_format": "markdown"});
+        let body = json!({"url": site.url("/page"), "return_format": "markdown", "limit": 1});
         let answer = app.post(path, &[], &body).await;
         let entry = &answer.json()[0];
         assert_eq!(
@@ -213,4 +213,44 @@ async fn metrics_count_requests_and_calls() {
         )
         .await;
     assert_eq!(forwarded.unwrap().status, 403);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_path_names_a_page() {
+    let (app, site) = world().await;
+    let path = format!("/fetch/{}?q=1", site.url("/page"));
+    let body =
+        json!({"return_format": "markdown", "metadata": true, "url": "http://elsewhere.example"});
+    let entry = app.post(&path, &[], &body).await.json()[0].clone();
+    assert_eq!(entry["url"], site.url("/page?q=1").as_str());
+    assert!(
+        entry["content"].as_str().unwrap().starts_with("# A page"),
+        "{entry}"
+    );
+    assert_eq!(entry["metadata"]["title"], "A page");
+    let got = app.get(&format!("/v1{path}")).await.json();
+    assert_eq!(
+        (&got[0]["status"], got[0]["metadata"].get("title")),
+        (&json!(200), None)
+    );
+    // Without a scheme it is `https`, which this site does not speak.
+    let entry = &app
+        .get(&format!("/fetch/{}/page", site.address))
+        .await
+        .json()[0];
+    assert_eq!(entry["url"], format!("https://{}/page", site.address));
+    assert_eq!(entry["status"], 526);
+    for (path, body, part) in [
+        ("/fetch/", json!({}), "url"),
+        ("/fetch/a.example/", json!([]), "Deserialization error"),
+    ] {
+        let answer = app.post(path, &[], &body).await;
+        assert_eq!(answer.status, if path == "/fetch/" { 404 } else { 400 });
+        assert!(
+            path == "/fetch/" || answer.error().contains(part),
+            "{}",
+            answer.error()
+        );
+    }
+    app.assert_settled().await;
 }

@@ -1,0 +1,116 @@
+//! `trawl transform`: a page from a file or standard input, offline.
+
+use serde_json::{Value, json};
+use trawl_tests::{World, run_program};
+
+use super::SHOP;
+
+fn transform(world: &World, arguments: &[&str], input: &str) -> (bool, String, String) {
+    let manifest = world.plugins();
+    let mut all = vec!["transform", "--plugins", manifest.to_str().unwrap()];
+    all.extend(arguments);
+    let output = run_program(world, &all, input.as_bytes());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.success(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn standard_input_becomes_content() {
+    let world = World::new();
+    let (is_good, content, error) = transform(
+        &world,
+        &[
+            "-",
+            "--readability",
+            "--format",
+            "markdown",
+            "--url",
+            "https://shop.example/shop/kettle",
+        ],
+        SHOP,
+    );
+    assert!(is_good, "{error}");
+    assert!(content.starts_with("# Kettle K2\n"), "{content}");
+    assert!(
+        !content.contains("Home") && content.contains("boils a litre"),
+        "{content}"
+    );
+}
+
+#[test]
+fn fields_are_printed_as_an_entry() {
+    let world = World::new();
+    world.write("page.html", SHOP.as_bytes());
+    world.write(
+        "map.json",
+        br#"{"title": "h1", "link": "//a[@class='more']/@href"}"#,
+    );
+    let [page, map] =
+        ["page.html", "map.json"].map(|name| world.path(name).to_str().unwrap().to_owned());
+    let arguments = [
+        &page,
+        "--url",
+        "shop.example/shop/kettle",
+        "--format",
+        "empty",
+        "--selectors",
+        &map,
+        "--json-data",
+        "--metadata",
+        "--links",
+        "--hidden-text",
+    ];
+    let (is_good, printed, error) = transform(&world, &arguments, "");
+    assert!(is_good, "{error}");
+    let entry: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        entry["css_extracted"],
+        json!({"title": "Kettle K2", "link": "https://shop.example/shop/spec?a=1#x"})
+    );
+    assert_eq!(entry["json_data"]["product"]["name"], "Kettle K2");
+    assert_eq!(entry["metadata"]["title"], "Kettle K2");
+    assert_eq!(entry["metadata"]["hidden_text"][0]["by"], "display");
+    assert_eq!(entry["links"][0], "https://shop.example/home");
+}
+
+#[test]
+fn what_is_wrong_is_told_by_its_name() {
+    let world = World::new();
+    world.write("map.json", br#"{"title": "h1["}"#);
+    world.write("broken.json", b"{");
+    let file = |name: &str| world.path(name).to_str().unwrap().to_owned();
+    for (arguments, expected) in [
+        (
+            vec!["-".to_owned(), "--selectors".to_owned(), file("map.json")],
+            "title",
+        ),
+        (
+            vec![
+                "-".to_owned(),
+                "--selectors".to_owned(),
+                file("broken.json"),
+            ],
+            "broken.json",
+        ),
+        (vec![file("nothing.html")], "nothing.html"),
+        (
+            vec!["-".to_owned(), "--format".to_owned(), "pdf".to_owned()],
+            "pdf",
+        ),
+        (
+            vec!["-".to_owned(), "--url".to_owned(), "file:///x".to_owned()],
+            "--url",
+        ),
+    ] {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (is_good, _, error) = transform(&world, &arguments, "<p>x");
+        assert!(
+            !is_good && error.contains(expected),
+            "{arguments:?}: {error}"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! Pages broken at random through every first-party component: whatever the page, no trap and no failure.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trawl::extract::{self, Input};
+use trawl::plugins::{Plugins, PluginsConfig};
+use trawl_tests::World;
+
+use super::SHOP;
+
+/// Broken pages of one run; `TRAWL_FUZZ_PAGES` sets another number.
+const PAGES: u64 = 150;
+/// Pieces that are put in: what parsers, escapers and readers of structured data trip over.
+const PIECES: [&str; 24] = [
+    "<",
+    ">",
+    "&",
+    "\"",
+    "'",
+    "</",
+    "<!--",
+    "-->",
+    "<p>",
+    "<table><tr><td>",
+    "</table>",
+    "<svg><title>",
+    "<template>",
+    "<pre>\n",
+    "<script type='application/ld+json'>{\"@graph\":[{",
+    "}]",
+    "\\u{",
+    "\u{feff}",
+    "\u{301}",
+    "👩‍👩‍👧",
+    "ไทย",
+    "<a href='//[::'>",
+    "<base href='x:'>",
+    "<i itemscope itemprop=a itemref=b id=b>",
+];
+
+/// A generator of numbers that are random enough (xorshift64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 16).unwrap() % end.max(1)
+    }
+}
+
+fn pages() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/xpath/pages");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    let mut pages: Vec<_> = files
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect();
+    assert!(pages.len() > 2, "real pages are in {}", folder.display());
+    pages.push(SHOP.into());
+    pages
+}
+
+/// One page with some of its bytes cut, doubled, moved, turned, or strange ones put between.
+fn broken(page: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+    let mut page = page.to_vec();
+    for _ in 0..=numbers.below(12) {
+        let start = numbers.below(page.len());
+        let end = (start + numbers.below(400)).min(page.len());
+        match numbers.below(6) {
+            0 => drop(page.drain(start..end)),
+            1 => {
+                let part = page[start..end].repeat(1 + numbers.below(4));
+                page.splice(start..start, part);
+            }
+            2 => {
+                let part: Vec<u8> = page.drain(start..end).collect();
+                let at = numbers.below(page.len());
+                page.splice(at..at, part);
+            }
+            3 => page[start..end].reverse(),
+            4 => page.truncate(end.max(1)),
+            _ => {
+                let piece = PIECES[numbers.below(PIECES.len())];
+                let piece = piece.repeat(1 + numbers.below(30));
+                page.splice(start..start, piece.into_bytes());
+            }
+        }
+    }
+    page
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a longer run is asked for this way"
+)]
+fn n_pages() -> u64 {
+    std::env::var("TRAWL_FUZZ_PAGES").map_or(PAGES, |n| n.parse().unwrap())
+}
+
+#[test]
+fn broken_pages_never_make_a_plugin_fail() {
+    let world = World::new();
+    let cache_dir = world.data().join("compiled");
+    let plugins = Plugins::start(PluginsConfig {
+        manifest: world.plugins(),
+        cache_dir,
+    })
+    .unwrap();
+    let registry = plugins.snapshot();
+    let fields = json!({"a": "div:has(a) > p:not(.b)@class", "b": "//p[last()]/following::a[@href]/@href", "c": "string(//h1 | //h2)"});
+    let asked = |chunker: &str, readability: bool| {
+        json!({
+            "url": "a.example", "return_format": ["markdown", "text", "html", "xml"], "metadata": true, "return_page_links": true,
+            "return_json_data": true, "return_hidden_text": true, "css_extraction_map": fields, "readability": readability,
+            "chunking_alg": chunker, "clean_html": true, "filter_images": true,
+        })
+    };
+    let plans: Vec<_> = ["words", "sentences", "lines", "ByCharacterLength"]
+        .into_iter()
+        .flat_map(|chunker| [asked(chunker, true), asked(chunker, false)])
+        .map(|request| {
+            trawl::api::plan(&request, &*registry)
+                .unwrap()
+                .remove(0)
+                .output
+        })
+        .collect();
+    let n_pages = n_pages();
+    let pages = pages();
+    for seed in 1..=n_pages {
+        let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let page = broken(&pages[numbers.below(pages.len())], &mut numbers);
+        let plan = &plans[numbers.below(plans.len())];
+        let input = Input {
+            url: "https://a.example/b/c?d#e".parse().unwrap(),
+            body: page.into(),
+            content_type: "text/html; charset=utf-8".to_owned(),
+            picture: None,
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let (outputs, _) = extract::run(&registry, &input, plan, deadline);
+        assert!(
+            outputs.failure.is_none(),
+            "page {seed}: {:?}",
+            outputs.failure
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! The Unlimited plan on real sockets: who may, how many at once, and for how long.
+
+mod checks;
+mod crawls;
+mod load;
+mod restart;
+mod slots;
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use trawl::model::Nanodollars;
+use trawl_tests::{Answer, Caller, TestApp, World};
+
+const SCRAPE: &str = "/unlimited/scrape";
+const CRAWL: &str = "/unlimited/crawl";
+const LINKS: &str = "/unlimited/links";
+/// How long something may take that happens at once.
+const SOON: Duration = Duration::from_secs(5);
+
+/// A server whose account has spent its last cent on so many seats.
+async fn with_seats(seats: u32) -> TestApp {
+    let mut world = World::new();
+    world.dollars = "0";
+    let app = TestApp::of(world).await;
+    let price = Nanodollars(20_000_000_000 * i64::from(seats));
+    let billing = app.app.billing();
+    let paid = billing.top_up(&app.account, price, None).await;
+    paid.expect("paid in");
+    let bought = billing.set_seats(&app.account, seats).await;
+    bought.expect("bought");
+    assert_eq!(app.balance(), 0);
+    app
+}
+
+/// A request for one page of a site.
+fn one(url: &str) -> Value {
+    json!({"url": url, "return_format": "empty", "request": "http", "cache": false})
+}
+
+/// What the concurrency headers say.
+fn concurrency(answer: &Answer) -> (&str, &str) {
+    (
+        answer.header("x-concurrency-limit"),
+        answer.header("x-concurrency-active"),
+    )
+}
+
+/// Begins to read an answer of lines.
+async fn open(caller: &Caller, path: &str, body: &Value) -> Response {
+    let headers = [("accept", "application/jsonl")];
+    let opened = caller.open(Method::POST, path, &headers, body.to_string());
+    let response = opened.await.expect("an answer");
+    assert_eq!(response.status(), 200);
+    response
+}
+
+/// Checks the answer of a route whose slots are all in use.
+fn assert_full(answer: &Answer, seats: u32) {
+    assert_eq!(answer.status, 429);
+    let body =
+        format!("{{\"error\":\"concurrency_limit_reached\",\"seats\":{seats},\"active\":{seats}}}");
+    assert_eq!(String::from_utf8_lossy(&answer.body), body);
+    assert_eq!(answer.header("retry-after"), "1");
+    let seats = seats.to_string();
+    assert_eq!(concurrency(answer), (seats.as_str(), seats.as_str()));
+}
+
+/// Slots in use.
+fn active(app: &TestApp) -> u32 {
+    app.app.billing().slots(&app.account).active
+}
+
+/// Waits until so many slots are in use.
+async fn until_active(app: &TestApp, expected: u32) {
+    let began = Instant::now();
+    while active(app) != expected {
+        assert!(
+            began.elapsed() < SOON,
+            "{} slots are in use, not {expected}",
+            active(app)
+        );
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
