@@ -5,14 +5,18 @@
 mod corpus;
 mod crawl;
 mod engine;
+mod extremes;
 mod guests;
 mod ledger;
 mod parse;
 mod providers;
+mod quality;
 mod render;
 mod scrape;
 mod servers;
 mod table;
+mod transformer;
+mod unlimited;
 
 use mimalloc::MiMalloc;
 
@@ -23,7 +27,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 11] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
@@ -32,6 +36,9 @@ const BENCHES: [Bench; 8] = [
     ("crawl", crawl::run),
     ("render", render::run),
     ("providers", providers::run),
+    ("unlimited", unlimited::run),
+    ("quality", quality::run),
+    ("extremes", extremes::run),
 ];
 
 fn main() -> anyhow::Result<()> {
@@ -49,6 +56,10 @@ fn main() -> anyhow::Result<()> {
             "there is no benchmark `{unknown}`; there are {}",
             names.join(", ")
         );
+    }
+    if quality::is_worker() {
+        // A program reads what it prints.
+        return quality::run();
     }
     for (name, run) in BENCHES {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {

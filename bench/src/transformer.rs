@@ -1,0 +1,81 @@
+//! The first-party components, loaded as the server loads them, on pages without a server.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::Value;
+use trawl::extract::{self, CpuTime, Input, Outputs};
+use trawl::model::{Content, Piece};
+use trawl::plan::OutputPlan;
+use trawl::plugins::{Plugins, PluginsConfig, Registry};
+use url::Url;
+
+/// Time of one page; none comes near it.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
+/// The loaded components.
+pub(crate) struct Transformer {
+    registry: Arc<Registry>,
+}
+
+impl Transformer {
+    /// Those of the checkout.
+    pub(crate) fn new(cache: &Path) -> anyhow::Result<Self> {
+        let manifest = PathBuf::from("plugins.toml");
+        let cache_dir = cache.to_owned();
+        let plugins = Plugins::start(PluginsConfig {
+            manifest,
+            cache_dir,
+        })?;
+        Ok(Self {
+            registry: plugins.snapshot(),
+        })
+    }
+
+    /// What a request object asks to make of a page.
+    pub(crate) fn plan(&self, request: Value) -> anyhow::Result<Arc<OutputPlan>> {
+        let mut request = request;
+        request["url"] = "page.invalid".into();
+        let page = trawl::api::plan(&request, &*self.registry)?.pop();
+        Ok(page.context("one page")?.output)
+    }
+
+    /// The text made of a page, and the CPU time it took.
+    ///
+    /// # Errors
+    /// A plugin failed, or made no text.
+    pub(crate) fn text(
+        &self,
+        url: &str,
+        html: &[u8],
+        plan: &OutputPlan,
+    ) -> anyhow::Result<(String, CpuTime)> {
+        let (outputs, cpu) = self.run(url, html, plan)?;
+        if let Some(failure) = outputs.failure {
+            anyhow::bail!("{url}: {}", failure.message);
+        }
+        match outputs.content {
+            Content::One(Piece::Text(text)) => Ok((text, cpu)),
+            other => anyhow::bail!("{url}: expected text, got {other:?}"),
+        }
+    }
+
+    /// Everything made of a page, what failed included.
+    pub(crate) fn run(
+        &self,
+        url: &str,
+        html: &[u8],
+        plan: &OutputPlan,
+    ) -> anyhow::Result<(Outputs, CpuTime)> {
+        let input = Input {
+            url: Url::parse(url).unwrap_or(Url::parse("https://page.invalid/")?),
+            body: html.to_vec().into(),
+            content_type: "text/html; charset=utf-8".to_owned(),
+            picture: None,
+        };
+        let deadline = Instant::now() + TIME_MAX;
+        Ok(extract::run(&self.registry, &input, plan, deadline))
+    }
+}
