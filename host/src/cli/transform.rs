@@ -62,15 +62,9 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     };
     let started = Instant::now();
     let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIME_MAX);
-    args.output.print(PageOutcome {
-        url: input.url.to_string(),
-        status: 200,
-        content: outputs.content,
-        fields: outputs.fields,
-        error: outputs.failure.map(|failure| failure.message),
-        elapsed: Some(started.elapsed()),
-        ..PageOutcome::default()
-    })
+    let url = input.url.to_string();
+    let outcome = PageOutcome::handed_in(url, outputs, started.elapsed());
+    args.output.print(outcome)
 }
 
 fn page(file: &Path) -> anyhow::Result<Vec<u8>> {

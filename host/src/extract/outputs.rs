@@ -160,8 +160,8 @@ fn contents(
     }
 }
 
-/// The fields asked for. Metadata, structured data and what is hidden are the whole page's, whatever filters left of it: they
-/// mostly stand outside of its body.
+/// The fields asked for. Metadata and structured data are the whole page's, whatever filters left of it: they mostly stand
+/// outside of its body.
 fn read_fields(
     registry: &Registry,
     whole: &PageView<'_>,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::extract::Outputs;
 use crate::model::{Charge, Content, Discovered, Fields, Nanodollars};
 use crate::providers::Tally;
 use crate::routing::Keeping;
@@ -35,6 +36,21 @@ pub struct PageOutcome {
     pub tally: Option<Tally>,
     /// What is to be kept for others of a page that was just fetched; settling does so once the page is paid for.
     pub keeping: Option<Keeping>,
+}
+
+impl PageOutcome {
+    /// A page that was handed in rather than fetched, and what was made of it.
+    pub fn handed_in(url: String, outputs: Outputs, elapsed: Duration) -> Self {
+        Self {
+            url,
+            status: 200,
+            content: outputs.content,
+            fields: outputs.fields,
+            error: outputs.failure.map(|failure| failure.message),
+            elapsed: Some(elapsed),
+            ..Self::default()
+        }
+    }
 }
 
 /// `costs.vendor`: the provider that served the page. Spec: costs.vendor.

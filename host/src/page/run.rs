@@ -325,15 +325,7 @@ pub async fn transform(
         transform: cpu.transform,
         ..Usage::default()
     };
-    let outcome = PageOutcome {
-        url,
-        status: 200,
-        content: outputs.content,
-        fields: outputs.fields,
-        error: outputs.failure.map(|failure| failure.message),
-        elapsed: Some(started.elapsed()),
-        ..PageOutcome::default()
-    };
+    let outcome = PageOutcome::handed_in(url, outputs, started.elapsed());
     settle(hold, &payer.tariff, usage, outcome).await
 }
 

@@ -96,7 +96,14 @@ async fn a_page_with_text_is_never_answered_by_nothing() {
         let url = site.put(&format!("/short/{n}"), "text/html; charset=utf-8", *html);
         let asked =
             json!({"url": url, "request": "http", "return_format": "text", "readability": true});
-        let entry = app.fine(asked).await;
+        let answer = app.post("/scrape", &[], &asked).await;
+        assert_eq!(
+            answer.header("x-ignored-parameters"),
+            "",
+            "the filter is loaded"
+        );
+        let entry = &answer.json()[0];
+        assert!(entry["error"].is_null(), "{entry}");
         assert_ne!(entry["content"].as_str().unwrap().trim(), "", "{html}");
     }
 }

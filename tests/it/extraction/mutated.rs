@@ -133,6 +133,11 @@ fn broken_pages_never_make_a_plugin_fail() {
                 .output
         })
         .collect();
+    // A plugin that is not loaded would be left out of the plan, and nothing be tried.
+    for plan in &plans {
+        assert!(plan.json_data && plan.hidden_text && plan.css_fields.is_some());
+    }
+    assert!(plans.iter().any(|plan| plan.readability));
     let n_pages = n_pages();
     let pages = pages();
     for seed in 1..=n_pages {
