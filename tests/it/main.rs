@@ -18,4 +18,5 @@ mod reload;
 mod render;
 mod scrape;
 mod site_manners;
+mod surface;
 mod unlimited;

@@ -43,6 +43,14 @@ impl Caller {
         }
     }
 
+    /// The same caller without a key.
+    pub fn without_key(&self) -> Self {
+        Self {
+            key: String::new(),
+            ..self.clone()
+        }
+    }
+
     /// One request; `None` when no whole answer came.
     pub async fn send(
         &self,
@@ -70,14 +78,19 @@ impl Caller {
         body: String,
     ) -> Option<Response> {
         let mut all = HeaderMap::new();
+        // Without a key the header is left out.
+        let authorization = (!self.key.is_empty()).then(|| format!("Bearer {}", self.key));
         let fixed = [
-            ("authorization", format!("Bearer {}", self.key)),
-            ("content-type", "application/json".to_owned()),
+            ("authorization", authorization),
+            ("content-type", Some("application/json".to_owned())),
         ];
+        let fixed = fixed
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
         let given = headers
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()));
-        for (name, value) in fixed.into_iter().chain(given) {
+        for (name, value) in fixed.chain(given) {
             let name: HeaderName = name.parse().expect("a header name");
             all.insert(name, HeaderValue::try_from(value).expect("a header value"));
         }

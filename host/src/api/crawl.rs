@@ -39,12 +39,10 @@ const SKIPPED_MAX: u32 = 100_000;
     path = "/crawl",
     description = "Walks a site from its seed under the caps of the request and streams one entry a page, in the order of \
         finishing. The header `X-Crawl-Id` names the crawl. With `run_in_background` the answer comes at once.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed is a crawl of its own"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed is a crawl of its own",
+        example = json!({"url": "http://sample.trawl.test/", "limit": 3, "return_format": "markdown"})),
     responses(
         (status = 200, description = "One entry a page; a page that failed has `error` set", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
         (status = 429, description = "Too many requests or crawls, see `Retry-After`", example = json!({"error": "slow down"})),
     ),
     security(("key" = []))
@@ -286,7 +284,8 @@ pub(super) async fn stop(
     path = "/crawl/{id}/resume",
     description = "Takes up a parked crawl: send the `headers`, `cookies` or `router` secrets that a restart has lost.",
     params(("id" = String, Path, description = "`X-Crawl-Id`")),
-    request_body(content = ScrapeRequest, description = "The fields that hold the secrets"),
+    request_body(content = ScrapeRequest, description = "The fields that hold the secrets",
+        example = json!({"headers": {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}})),
     responses(
         (status = 200, description = "The crawl as it stands then", body = CrawlStatus),
         (status = 404, description = "No such crawl of this account"),

@@ -36,7 +36,6 @@ struct CreditsText {
     path = "/data/credits",
     responses(
         (status = 200, description = "What is left to spend", body = Credits),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
     ),
     security(("key" = []))
 )]

@@ -1,12 +1,14 @@
 //! `/fetch/{domain}/{path}`: the page `https://domain/path`, named by the path of the request.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::response::Response;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::error::ApiError;
@@ -20,20 +22,18 @@ use crate::plan::address;
 const PREFIX: &str = "/fetch/";
 
 #[utoipa::path(
-    post,
+    method(get, post),
     path = "/fetch/{domain}/{path}",
     description = "Fetches `https://domain/path`, its query included, as `/scrape` does. The body holds the other parameters and may be \
         missing; a GET has none.",
     params(
-        ("domain" = String, Path, description = "Host of the page", example = "example.com"),
-        ("path" = String, Path, description = "Path of the page; may have slashes, may be missing", example = "index.html"),
+        ("domain" = String, Path, description = "Host of the page", example = "sample.trawl.test"),
+        ("path" = String, Path, description = "Path of the page; may have slashes, may be missing", example = "tides"),
     ),
-    request_body(content = ScrapeRequest, description = "Parameters other than `url`"),
+    request_body(content = ScrapeRequest, description = "Parameters other than `url`",
+        example = json!({"return_format": "text"})),
     responses(
         (status = 200, description = "A list with the page's entry", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]
@@ -77,12 +77,42 @@ fn target(uri: &Uri) -> Result<String, ApiError> {
 fn with_url(body: &[u8], url: &str) -> Result<Vec<u8>, ApiError> {
     let invalid =
         |error: serde_json::Error| ApiError::Invalid(format!("Deserialization error: {error}"));
-    let mut fields: BTreeMap<String, Box<RawValue>> = match body.trim_ascii() {
+    let mut fields = match body.trim_ascii() {
         b"" => BTreeMap::new(),
-        body => serde_json::from_slice(body).map_err(invalid)?,
+        body => serde_json::from_slice::<Fields>(body).map_err(invalid)?.0,
     };
     fields.insert("url".to_owned(), to_raw_value(url).map_err(invalid)?);
     serde_json::to_vec(&fields).map_err(invalid)
+}
+
+/// The fields of an object as they were sent; one that comes twice is refused, as everywhere.
+struct Fields(BTreeMap<String, Box<RawValue>>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+struct FieldsVisitor;
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Fields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let mut fields = BTreeMap::new();
+        while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
+            if fields.contains_key(&name) {
+                return Err(A::Error::custom(format!("duplicate field `{name}`")));
+            }
+            fields.insert(name, value);
+        }
+        Ok(Fields(fields))
+    }
 }
 
 #[cfg(test)]
@@ -117,7 +147,7 @@ mod tests {
             r#" {"limit": 1e2, "url": "b.com"}"#,
             r#"{"limit":1e2,"url":"https://a.com"}"#,
         );
-        for bad in ["[]", "3", "{"] {
+        for bad in ["[]", "3", "{", r#"{"a":1,"a":1}"#] {
             let error = with_url(bad.as_bytes(), "https://a.com").expect_err(bad);
             assert!(
                 matches!(error, ApiError::Invalid(text) if text.starts_with("Deserialization error: "))

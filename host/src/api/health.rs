@@ -13,8 +13,8 @@ use super::post::Form;
     path = "/health",
     description = "Serves a page of the built-in sample site through every engine and says how it went. Needs no key.",
     responses(
-        (status = 200, description = "Pages can be served"),
-        (status = 503, description = "Pages cannot be served; the report says what failed"),
+        (status = 200, description = "Pages can be served", body = Object),
+        (status = 503, description = "Pages cannot be served; the report says what failed", body = Object),
     )
 )]
 pub(super) async fn health(

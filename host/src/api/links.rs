@@ -16,12 +16,10 @@ use crate::billing::Account;
     path = "/links",
     description = "Walks a site as `/crawl` does and returns the links of its pages: `links` is always there and `content` always \
         empty. `limit: 1` gives those of one page.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/", "limit": 1})),
     responses(
         (status = 200, description = "One entry a page", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]

@@ -14,6 +14,15 @@ use crate::telemetry;
 /// Headers that a proxy adds: then the peer is the proxy, and its address says nothing about who asks.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
 
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    description = "Counters for Prometheus. Open to the server's own machine, elsewhere with the admin key.",
+    responses(
+        (status = 200, description = "Text exposition format 0.0.4", body = String, content_type = "text/plain"),
+        (status = 403, description = "The caller is elsewhere and has not the admin key"),
+    )
+)]
 pub(super) async fn metrics(
     State(api): State<Api>,
     request: Request,

@@ -1,5 +1,7 @@
 //! `GET /openapi.json`: the interface in OpenAPI 3.1.
 
+mod common;
+
 use std::sync::LazyLock;
 
 use axum::extract::State;
@@ -12,8 +14,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    account, crawl, credits, fetch, health, links, plugins, providers, scrape, screenshot,
-    transform, unblocker, unlimited,
+    account, crawl, credits, fetch, health, links, metrics, not_built, plugins, providers, scrape,
+    screenshot, transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -46,6 +48,10 @@ use super::{
         plugins::plugins,
         providers::providers,
         health::health,
+        metrics::metrics,
+        openapi,
+        not_built::absent,
+        not_built::ai,
     ),
     modifiers(&KeyScheme)
 )]
@@ -56,19 +62,31 @@ struct KeyScheme;
 impl Modify for KeyScheme {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let components = openapi.components.get_or_insert_default();
-        components.add_security_scheme(
-            "key",
-            SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
-        );
+        for name in ["key", "admin"] {
+            let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+            components.add_security_scheme(name, bearer);
+        }
     }
 }
 
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    description = "This document, with the options of the plugins in effect. Needs no key.",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object))
+)]
 pub(super) async fn openapi(State(api): State<Api>) -> Result<Response, ApiError> {
-    static FIXED: LazyLock<Value> =
-        LazyLock::new(|| serde_json::to_value(Interface::openapi()).unwrap_or_default());
+    static FIXED: LazyLock<Value> = LazyLock::new(fixed);
     let mut document = FIXED.clone();
     add_plugins(&mut document, &api.service.plugins());
     Form::Json.one(&document)
+}
+
+/// The document without plugins.
+fn fixed() -> Value {
+    let mut document = serde_json::to_value(Interface::openapi()).unwrap_or_default();
+    common::complete(&mut document);
+    document
 }
 
 /// Adds the options of the plugins in effect to the request objects, by the names that requests use. `status` is what
@@ -149,7 +167,7 @@ mod tests {
     use super::*;
 
     fn documented(plugins: Value) -> Value {
-        let mut document = serde_json::to_value(Interface::openapi()).expect("JSON");
+        let mut document = fixed();
         add_plugins(&mut document, &json!({"generation": 1, "plugins": plugins}));
         document["components"]["schemas"].clone()
     }

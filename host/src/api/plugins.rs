@@ -13,8 +13,7 @@ use super::post::Form;
     path = "/plugins",
     description = "The plugins of the generation in effect: name, kind, version, hash, limits, calls, traps.",
     responses(
-        (status = 200, description = "The generation, its plugins, and why the last reload failed if it did"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+        (status = 200, description = "The generation, its plugins, and why the last reload failed if it did", body = Object),
     ),
     security(("key" = []))
 )]

@@ -14,10 +14,10 @@ use super::post::Form;
     path = "/providers",
     description = "Each provider with its grant and prices, and its calls, failures by class, latency, cost and bill since the start. Needs the admin key.",
     responses(
-        (status = 200, description = "An object with `providers`, in the order in which they are tried"),
+        (status = 200, description = "An object with `providers`, in the order in which they are tried", body = Object),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn providers(
     State(api): State<Api>,

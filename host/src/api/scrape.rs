@@ -23,16 +23,10 @@ pub(super) const BODY_BYTES_MAX: usize = 10_000_000;
     path = "/scrape",
     description = "Fetches the named pages and returns one entry a page, in the order of the request. With \
         `Content-Type: application/jsonl` or `Accept: application/jsonl` the answer is a line a page, in the order of finishing.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/tides", "return_format": "markdown", "metadata": true})),
     responses(
         (status = 200, description = "One entry a page; a page that failed has `error` set", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name",
-            example = json!({"error": "return_format: unknown format `pdf`; loaded: bytes, html, markdown, text"})),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
-        (status = 413, description = "The body has more than 10,000,000 bytes"),
-        (status = 415, description = "The body is not JSON by its `Content-Type`"),
-        (status = 429, description = "Too many requests, see `Retry-After`", example = json!({"error": "slow down"})),
     ),
     security(("key" = []))
 )]

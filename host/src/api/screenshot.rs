@@ -17,12 +17,10 @@ use crate::billing::Account;
     description = "Renders the named pages and returns a picture of each: `content` is a PNG file as base64, or as a list of integers \
         with `binary`. `full_page` (default), `clip`, `omit_background` and `viewport` say what is on it; all parameters of a \
         browser apply.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/", "full_page": false})),
     responses(
         (status = 200, description = "One entry a page", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]

@@ -64,11 +64,10 @@ pub(super) struct Transformed<'a> {
     path = "/transform",
     description = "Makes formats and fields of HTML that is sent along; nothing is fetched. Fields are lists beside `content`, an item \
         a page; an item is null when the page failed.",
-    request_body(content = TransformRequest),
+    request_body(content = TransformRequest,
+        example = json!({"data": [{"html": "<h1>Hello</h1><p>World</p>", "url": "https://example.com/"}], "return_format": "markdown"})),
     responses(
         (status = 200, description = "The contents in the order of `data`", body = Transformed),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
         (status = 413, description = "The pages have more than 10,000,000 bytes together"),
     ),
     security(("key" = []))

@@ -15,12 +15,10 @@ use crate::billing::Account;
     post,
     path = "/unblocker",
     description = "As `/scrape` with a browser and, unless `proxy` names one, through the configured pool that sites turn away least.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/", "return_format": "text"})),
     responses(
         (status = 200, description = "One entry a page", body = Vec<Entry>),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]

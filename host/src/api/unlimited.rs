@@ -31,7 +31,8 @@ const ACTIVE: &str = "x-concurrency-active";
         account has seats, over the three routes of the plan together. A request beyond them is refused at once. Parameters of \
         AI are refused: `prompt`, `custom_prompt`, `extraction_prompt`, `extraction_schema`, `model`, `vision`, and whatever \
         begins with `openrouter`.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/knots", "return_format": "markdown"})),
     responses(
         (status = 200, description = "One entry a page, with costs of 0", body = Vec<Entry>, headers(
             ("X-Concurrency-Limit" = u32, description = "Seats of the account"),
@@ -39,7 +40,6 @@ const ACTIVE: &str = "x-concurrency-active";
         )),
         (status = 400, description = "A parameter is wrong or not part of the plan; the text begins with its name",
             example = json!({"error": "prompt: is not part of the Unlimited plan, which uses no AI: leave it out"})),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
         (status = 403, description = "The account has no Unlimited subscription, or it is not active (`unlimited_plan_inactive`)",
             example = json!({"error": "unlimited_plan_required"})),
         (status = 429, description = "All seats are in use, see `Retry-After`; or too many requests a minute (`slow down`)",
@@ -65,11 +65,11 @@ pub(super) async fn scrape(
     path = "/unlimited/crawl",
     description = "As `/crawl`, under the Unlimited plan, see `/unlimited/scrape`. The crawl holds one slot to the last byte of its \
         answer; in the background for as long as it runs.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed is a crawl of its own"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed is a crawl of its own",
+        example = json!({"url": "http://sample.trawl.test/", "limit": 2})),
     responses(
         (status = 200, description = "One entry a page, with costs of 0", body = Vec<Entry>),
         (status = 400, description = "A parameter is wrong or not part of the plan; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
         (status = 403, description = "No Unlimited subscription that is active", example = json!({"error": "unlimited_plan_inactive"})),
         (status = 429, description = "All seats are in use, see `Retry-After`",
             example = json!({"error": "concurrency_limit_reached", "seats": 8, "active": 8})),
@@ -88,11 +88,11 @@ pub(super) async fn crawl(
     post,
     path = "/unlimited/links",
     description = "As `/links`, under the Unlimited plan, see `/unlimited/scrape`.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them"),
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+        example = json!({"url": "http://sample.trawl.test/", "limit": 1})),
     responses(
         (status = 200, description = "One entry a page, with costs of 0", body = Vec<Entry>),
         (status = 400, description = "A parameter is wrong or not part of the plan; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
         (status = 403, description = "No Unlimited subscription that is active", example = json!({"error": "unlimited_plan_inactive"})),
         (status = 429, description = "All seats are in use, see `Retry-After`",
             example = json!({"error": "concurrency_limit_reached", "seats": 8, "active": 8})),

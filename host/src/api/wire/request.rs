@@ -16,8 +16,8 @@ use super::values::{
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 pub(crate) struct ScrapeRequest {
-    /// One address, or several separated by commas. A missing scheme is `https`.
-    #[schema(example = "https://example.com")]
+    /// One address, or several separated by commas. A missing scheme is `https`. Everything but this may be left out.
+    #[schema(example = "https://example.com", min_length = 1)]
     pub(crate) url: Option<String>,
     /// `smart` (default), `http` or `browser`.
     #[schema(example = "http")]
