@@ -48,8 +48,12 @@ use crate::store::{DataDir, Store};
 use crate::telemetry;
 use crate::webhooks::Webhooks;
 
-/// How long requests in flight may go on after the server was told to stop.
+/// How long requests in flight may go on after the server was told to stop. Service managers kill after 90 seconds or so.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
+/// After which part of it crawls that stream to a caller take no more pages, so that their answers end whole.
+const STREAMS_MAX: Duration = Duration::from_secs(20);
+/// How long connections may take to close when nothing is in flight on them any more.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// Where the server keeps and finds its things.
 #[derive(Clone, Debug)]
@@ -100,6 +104,8 @@ pub struct App {
     tasks: TaskTracker,
     pages: Option<Arc<PageCache>>,
     stop: CancellationToken,
+    last_call: CancellationToken,
+    in_flight: TaskTracker,
     health: Mutex<Option<(Instant, Health)>>,
     browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
     started: Instant,
@@ -220,6 +226,7 @@ impl App {
             .with_seat_prices(seat_prices);
         let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
         let stop = CancellationToken::new();
+        let last_call = CancellationToken::new();
         let pools = settings::pools(&config)?;
         let known_pools = pools.clone();
         let router = settings::router_default(&config);
@@ -246,6 +253,7 @@ impl App {
             }),
             tasks: tasks.clone(),
             stop: stop.clone(),
+            last_call: last_call.clone(),
         });
         Ok(Arc::new(Self {
             pools,
@@ -261,6 +269,8 @@ impl App {
             store,
             tasks,
             stop,
+            last_call,
+            in_flight: TaskTracker::new(),
             pages,
             health: Mutex::default(),
             browser_health: Mutex::default(),
@@ -285,7 +295,7 @@ impl App {
         self.stop.cancel();
     }
 
-    /// Serves at `listener` until [`Self::stop`], then lets requests in flight end and closes the store.
+    /// Serves at `listener` until [`Self::stop`]; then answers 503 for as long as requests are in flight, and closes the store.
     ///
     /// # Errors
     /// When the control socket cannot be made or the listener fails.
@@ -318,11 +328,17 @@ impl App {
         });
         let service = Arc::clone(&self) as Arc<dyn Service>;
         let router = api::router(service).into_make_service_with_connect_info::<SocketAddr>();
-        let serving = axum::serve(listener, router)
-            .with_graceful_shutdown(self.stop.clone().cancelled_owned());
+        let drained = CancellationToken::new();
+        let serving =
+            axum::serve(listener, router).with_graceful_shutdown(drained.clone().cancelled_owned());
+        let draining = async {
+            self.drain().await;
+            drained.cancel();
+            tokio::time::sleep(CLOSE_MAX).await;
+        };
         tokio::select! {
             served = serving.into_future() => served?,
-            () = self.drained_too_long() => tracing::warn!("requests were still in flight when the time to drain was over"),
+            () = draining => {}
         }
         self.close().await;
         Ok(())
@@ -331,6 +347,7 @@ impl App {
     /// Ends what runs and closes the ledger, the page cache and the store. Crawls in the background go on at the next start.
     pub async fn close(&self) {
         self.stop.cancel();
+        self.last_call.cancel();
         self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
         self.tasks.close();
@@ -344,9 +361,23 @@ impl App {
         self.store.close().await;
     }
 
-    async fn drained_too_long(&self) {
+    /// Returns when the server was told to stop and every request is answered, or the time for it is over.
+    async fn drain(&self) {
         self.stop.cancelled().await;
-        tokio::time::sleep(DRAIN_MAX).await;
+        self.in_flight.close();
+        let answered = tokio::time::timeout(STREAMS_MAX, self.in_flight.wait()).await;
+        self.last_call.cancel();
+        let left = DRAIN_MAX - STREAMS_MAX;
+        if answered.is_err()
+            && tokio::time::timeout(left, self.in_flight.wait())
+                .await
+                .is_err()
+        {
+            tracing::warn!(
+                n_requests = self.in_flight.len(),
+                "requests were still in flight when the time to drain was over"
+            );
+        }
     }
 }
 
@@ -369,6 +400,10 @@ impl Service for App {
 
     fn is_draining(&self) -> bool {
         self.stop.is_cancelled()
+    }
+
+    fn in_flight(&self) -> &TaskTracker {
+        &self.in_flight
     }
 
     fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {

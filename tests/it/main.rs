@@ -7,6 +7,7 @@
 mod cache;
 mod crawl;
 mod crawl_kill;
+mod drain;
 mod egress;
 mod extraction;
 mod fetch;

@@ -50,6 +50,7 @@ impl TestApp {
         let mut config = Config::default();
         config.limits.requests_per_minute = 1_000_000;
         config.browser = world.browser.clone();
+        config.egress.proxy = world.proxies.clone();
         config.providers.environment = Environment(world.environment.clone());
         let ranges = world.allow_private.iter();
         config.egress.allow_private = ranges

@@ -58,6 +58,35 @@ impl ServerProcess {
         self.child.wait().expect("its end");
     }
 
+    /// Asks the process to end, as a service manager does.
+    ///
+    /// # Panics
+    /// When it cannot be asked.
+    pub fn terminate(&self) {
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
+        assert!(asked.expect("`kill` of this machine").success());
+    }
+
+    /// Waits until the process has ended by itself; whether it ended well.
+    ///
+    /// # Panics
+    /// When it has not after this long.
+    pub async fn ended(&mut self, time_max: Duration) -> bool {
+        let deadline = std::time::Instant::now() + time_max;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a process to wait for") {
+                return status.success();
+            }
+            assert!(
+                std::time::Instant::now() < deadline,
+                "the server did not end"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Kills it so long after a command of the program was begun, and waits for that command's end.
     pub fn kill_during(&mut self, arguments: &[&str], after: Duration) {
         let (world, child) = (&self.world, &mut self.child);

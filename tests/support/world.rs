@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trawl::config::BrowserSettings;
+use trawl::config::{BrowserSettings, ProxySettings};
 use trawl_test_guests::Guest;
 
 /// A folder with everything a server needs, gone with the value.
@@ -16,6 +16,8 @@ pub struct World {
     pub allow_private: &'static [&'static str],
     /// The browser and how it is set up; `tabs: 0`, the default here, is none.
     pub browser: BrowserSettings,
+    /// Upstream proxies.
+    pub proxies: Vec<ProxySettings>,
     /// Variables of the server's environment.
     pub environment: Vec<(String, String)>,
     /// What the server logs, as `RUST_LOG`; the process's own when empty.
@@ -39,6 +41,7 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
+            proxies: Vec::new(),
             environment: Vec::new(),
             log: "",
             vendors: None,

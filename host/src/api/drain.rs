@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::Api;
 use super::error::ApiError;
+use super::stream::holding;
 
 /// Routes for those who watch the server: they go on to the end.
 const WATCHED: [&str; 2] = ["/health", "/metrics"];
@@ -18,8 +19,13 @@ pub(super) async fn refuse_when_draining(
 ) -> Response {
     let path = request.uri().path();
     let path = path.strip_prefix("/v1").unwrap_or(path);
-    if api.service.is_draining() && !WATCHED.contains(&path) {
+    if WATCHED.contains(&path) {
+        return next.run(request).await;
+    }
+    // Counted before the server is asked, which waits for those that are counted.
+    let counted = api.service.in_flight().token();
+    if api.service.is_draining() {
         return ApiError::Busy("the server is shutting down").into_response();
     }
-    next.run(request).await
+    holding(next.run(request).await, counted)
 }

@@ -30,6 +30,9 @@ pub trait Service: Send + Sync + 'static {
     /// Whether the server is on its way out and takes no new work.
     fn is_draining(&self) -> bool;
 
+    /// Counts the requests that are being answered, to the last byte of each answer.
+    fn in_flight(&self) -> &TaskTracker;
+
     /// Begins a run: takes the snapshot of the plugins it keeps to its end. `request_id` names it in the ledger.
     fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run>;
 

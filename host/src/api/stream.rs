@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
+use http_body_util::BodyExt;
 use tracing::Instrument;
 
 use super::entry;
@@ -63,6 +64,16 @@ fn pieces(form: Form, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
     bracket(open).chain(entries).chain(bracket(close))
 }
 
+/// Keeps a guard for as long as the body is neither sent nor given up. The body keeps its length, which a stream would not.
+pub(super) fn holding(response: Response, guard: impl Send + Sync + 'static) -> Response {
+    response.map(|body| {
+        Body::new(body.map_err(move |error| {
+            let _held = &guard;
+            error
+        }))
+    })
+}
+
 /// The answer of entries that are written already, one piece each.
 pub(super) fn entries(form: Form, entries: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let (open, close) = form.brackets();
@@ -115,8 +126,6 @@ fn until_panic(outcomes: Outcomes) -> impl Stream<Item = PageOutcome> + Send {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt;
-
     use super::*;
 
     async fn body(form: Form, n_pages: usize, outcomes: Outcomes) -> String {

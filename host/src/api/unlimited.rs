@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use http_body_util::BodyExt;
 
 use super::error::ApiError;
 use super::post::{self, Posted};
+use super::stream::holding;
 use super::wire::{ScrapeRequest, Verb, refuse_ai};
 use super::{Api, crawl, entry::Entry, scrape};
 use crate::billing::{Account, Slot};
@@ -188,16 +187,6 @@ async fn slot(api: &Api, account: &Account) -> Result<Slot, ApiError> {
             Err(ApiError::NoSeat(count.seats, count.active))
         }
     }
-}
-
-/// Keeps a slot for as long as the body is not sent or given up. The body keeps its length, which a stream would not.
-fn holding(response: Response, slot: Arc<Slot>) -> Response {
-    response.map(|body| {
-        Body::new(body.map_err(move |error| {
-            let _held = &slot;
-            error
-        }))
-    })
 }
 
 /// The answer to a request that got no slot, or failed with one. Spec: Limits, "every 429 response on the Unlimited routes".

@@ -93,8 +93,10 @@ pub struct CrawlsParts {
     pub plan_again: Arc<PlanAgain>,
     /// Owner of the crawls' tasks.
     pub tasks: TaskTracker,
-    /// Set when the server stops.
+    /// Set when the server stops: crawls in the background pause.
     pub stop: CancellationToken,
+    /// Set when the time that callers' streams have to finish is nearly over: their crawls end.
+    pub last_call: CancellationToken,
 }
 
 /// All crawls of the server. Clones share them.

@@ -205,7 +205,11 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         plan: Arc::clone(&plan),
     });
     let sitemaps = plan.sitemap.is_used.then(|| Arc::clone(&parts.sitemaps));
-    let ended = run::drive(&run, sitemaps, &parts.stop).await;
+    let server_stops = match run.listener.is_some() {
+        true => &parts.last_call,
+        false => &parts.stop,
+    };
+    let ended = run::drive(&run, sitemaps, server_stops).await;
     run.purse.close();
     drop(run);
     recorder.finish().await;

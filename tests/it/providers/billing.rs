@@ -50,6 +50,37 @@ async fn a_page_on_pooled_credentials_costs_what_it_cost_and_a_fifth() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_the_unlimited_plan_never_use_pooled_credentials() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let billing = stage.app.app.billing();
+    billing.set_seats(&stage.app.account, 1).await.unwrap();
+    let before = stage.app.balance();
+    let of_plan = async |router: serde_json::Value| {
+        let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": router});
+        let answer = stage.app.post("/unlimited/scrape", &[], &body).await;
+        assert_eq!(answer.status, 200);
+        answer.json()[0].clone()
+    };
+    for router in [
+        json!({}),
+        json!({"funding": "any"}),
+        json!({"provider": "provider_2"}),
+    ] {
+        let entry = of_plan(router).await;
+        assert_eq!(entry["status"], 521, "{entry}");
+        assert!(entry["costs"]["vendor"].is_null(), "{entry}");
+    }
+    // On a key of the caller's own it may, and the plan charges nothing for it.
+    let entry = of_plan(json!({"provider": "provider_2", "token": GOOD_KEY})).await;
+    assert_eq!(served_by(&entry).0, "provider_2");
+    assert_eq!(entry["costs"]["vendor"]["byok"], true);
+    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
+    assert_eq!(stage.app.balance(), before);
+    stage.ends(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_page_costs_nothing_whatever_the_service_charged() {
     let stage = Stage::with(&[pooled(2)]).await;
     let before = stage.app.balance();

@@ -3,6 +3,7 @@
 mod checks;
 mod crawls;
 mod load;
+mod pool;
 mod restart;
 mod slots;
 

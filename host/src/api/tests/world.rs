@@ -50,6 +50,7 @@ pub(super) struct FakeService {
     billing: Billing,
     crawls: Crawls,
     tasks: TaskTracker,
+    in_flight: TaskTracker,
     per_minute: u32,
     pub(super) is_draining: AtomicBool,
     pub(super) n_runs: Arc<AtomicUsize>,
@@ -109,6 +110,7 @@ impl World {
             billing,
             crawls,
             tasks,
+            in_flight: TaskTracker::new(),
             per_minute,
             is_draining: AtomicBool::new(false),
             n_runs: Arc::default(),
@@ -229,6 +231,7 @@ fn crawls(
         }),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
+        last_call: CancellationToken::new(),
     })
 }
 
@@ -251,6 +254,10 @@ impl Service for FakeService {
 
     fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::SeqCst)
+    }
+
+    fn in_flight(&self) -> &TaskTracker {
+        &self.in_flight
     }
 
     fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {

@@ -200,8 +200,9 @@ fn fetch_plan(
 ) -> Result<FetchPlan, PlanError> {
     let pools = ways.pools;
     let (pool, is_wish) = match (request.proxy.as_deref(), verb, ways.terms) {
-        (None, Verb::Unblocker, _) => (fetching::strongest_pool(pools), true),
-        (None, _, Terms::Unlimited) => (fetching::unlimited_pool(pools), true),
+        (None, Verb::Unblocker, Terms::PayAsYouGo) => (fetching::strongest_pool(pools), true),
+        // Spec: Limits. The plan's pages cost nothing, so they go through no pool that costs the operator more.
+        (wish, _, Terms::Unlimited) => (fetching::unlimited_pool(pools), wish.is_none()),
         (wish, _, _) => fetching::pool(wish, pools),
     };
     if !is_wish {

@@ -1,0 +1,87 @@
+//! The plan has proxies of its own. Spec: Limits, "a smaller flat-rate proxy pool".
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use trawl::config::ProxySettings;
+use trawl_tests::{TestApp, World};
+
+use super::{CRAWL, LINKS, SCRAPE};
+
+/// A forward proxy that answers every request itself, with its name. It ends with the test.
+async fn proxy(name: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                let mut piece = [0; 4096];
+                while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                    match stream.read(&mut piece).await {
+                        Ok(0) | Err(_) => return,
+                        Ok(count) => head.extend_from_slice(&piece[..count]),
+                    }
+                }
+                let body = format!("<p>through {name}</p>");
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                );
+                // The caller may have hung up.
+                let _sent = stream.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    url
+}
+
+fn in_pool(pool: &str, url: String) -> ProxySettings {
+    ProxySettings {
+        pool: pool.to_owned(),
+        url,
+        country: None,
+        dollars_per_gigabyte: String::new(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_the_plan_go_through_its_own_proxies() {
+    let mut world = World::new();
+    world.proxies = vec![
+        in_pool("standard", proxy("standard").await),
+        in_pool("residential", proxy("residential").await),
+        in_pool("unlimited", proxy("unlimited").await),
+    ];
+    let app = TestApp::of(world).await;
+    app.app.billing().set_seats(&app.account, 2).await.unwrap();
+    let page = json!({"url": "http://127.0.0.1:9/page", "request": "http", "return_format": "text",
+        "cache": false, "respect_robots": false});
+    let mut costly = page.clone();
+    costly["proxy"] = json!("residential");
+    let through = async |path: &str, body: &serde_json::Value| {
+        let answer = app.post(path, &[], body).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let entry = answer.json()[0].clone();
+        let ignored = answer.header("x-ignored-parameters").to_owned();
+        (
+            entry["content"].as_str().unwrap_or_default().to_owned(),
+            ignored,
+        )
+    };
+    assert_eq!(through("/scrape", &page).await.0, "through standard");
+    assert_eq!(through("/scrape", &costly).await.0, "through residential");
+    for path in [SCRAPE, CRAWL] {
+        assert_eq!(through(path, &page).await.0, "through unlimited", "{path}");
+        // A pool is not part of the plan; that it was asked for in vain is told.
+        let (content, ignored) = through(path, &costly).await;
+        assert_eq!(
+            (content.as_str(), ignored.as_str()),
+            ("through unlimited", "proxy"),
+            "{path}"
+        );
+    }
+    let links = app.post(LINKS, &[], &page).await.json();
+    assert_eq!(links[0]["status"], 200);
+    app.assert_settled().await;
+}
