@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
@@ -205,8 +206,8 @@ pub struct TransformSource {
     pub url: Option<Url>,
 }
 
-/// What to make of a fetched page.
-#[derive(Clone, Debug)]
+/// What to make of a fetched page. All of it is part of the name under which outputs are kept: [`Self::canonical`].
+#[derive(Clone, Debug, Serialize)]
 pub struct OutputPlan {
     /// Formats of `content`; never empty.
     pub formats: Vec<FormatChoice>,
@@ -265,6 +266,12 @@ impl OutputPlan {
         }
     }
 
+    /// The whole plan as bytes: two plans have the same ones when they ask for the same. A field that is added is part of them by
+    /// itself.
+    pub fn canonical(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a plan has no map whose keys are not strings")
+    }
+
     /// Whether any output reads the parsed document. A page that nobody reads is not parsed; links for a crawl come from its
     /// source.
     pub fn needs_document(&self) -> bool {
@@ -280,7 +287,7 @@ impl OutputPlan {
 }
 
 /// One format of `content`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatChoice {
     /// The name the caller used, canonical spelling (`raw` stays `raw`): the key of `content` when there are several.
     pub name: String,
@@ -291,7 +298,7 @@ pub struct FormatChoice {
 }
 
 /// What makes a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Format {
     /// A loaded format plugin, by its name in the registry.
     Plugin(String),
@@ -304,7 +311,7 @@ pub enum Format {
 }
 
 /// Which chunker splits the content, and how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chunking {
     /// Name of a loaded chunker.
     pub chunker: String,

@@ -27,6 +27,8 @@ pub(super) struct Got {
     pub(super) told: Option<Value>,
     /// What is to be kept of it.
     pub(super) keeping: Option<Keeping>,
+    /// Hash of its body, of a page that was kept.
+    pub(super) body_hash: Option<blake3::Hash>,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
@@ -179,6 +181,7 @@ impl Dealing<'_> {
             fetched,
             told: Some(told(kept, status, reason, self.cache.now())),
             keeping: None,
+            body_hash: kept.body_hash(),
         }
     }
 
@@ -242,6 +245,7 @@ impl Got {
             fetched,
             told: None,
             keeping,
+            body_hash: None,
         }
     }
 }

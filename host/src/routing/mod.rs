@@ -74,6 +74,10 @@ pub struct Served {
     pub is_kept: bool,
     /// What is to be kept of the page for others, once it is paid for.
     pub keeping: Option<Keeping>,
+    /// Hash of the body, when it is known already.
+    pub body_hash: Option<blake3::Hash>,
+    /// Whether anyone who asks gets this page: plain HTTP served it, and nothing of the caller was sent for it.
+    pub is_everyones: bool,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
     /// Why the page counts as failed although something was served, beside its status.
@@ -387,6 +391,8 @@ impl Routing {
             waited: fetched.waited,
             is_kept,
             keeping: got.keeping,
+            body_hash: got.body_hash,
+            is_everyones: fetched.request.is_some(),
             vendor: None,
             error: None,
         })
@@ -417,6 +423,8 @@ impl Routing {
             waited: got.waited,
             is_kept: false,
             keeping: None,
+            body_hash: None,
+            is_everyones: false,
             vendor: None,
             error: None,
         })
