@@ -3,6 +3,7 @@
 //! The types are here; the rules that fill them are one file a subject. `api::wire` calls them with what the JSON said.
 
 pub mod address;
+mod canonical;
 pub mod catalog;
 pub mod chunking;
 pub mod crawl;
@@ -264,12 +265,6 @@ impl OutputPlan {
             chunking: None,
             max_size: None,
         }
-    }
-
-    /// The whole plan as bytes: two plans have the same ones when they ask for the same. A field that is added is part of them by
-    /// itself.
-    pub fn canonical(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("a plan has no map whose keys are not strings")
     }
 
     /// Whether any output reads the parsed document. A page that nobody reads is not parsed; links for a crawl come from its

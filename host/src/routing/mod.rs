@@ -29,7 +29,7 @@ use crate::render::{Errand, LOADED_BYTES_MAX, Renderer};
 use crate::robots::Robots;
 use own_browser::OwnBrowser;
 use own_http::OwnHttp;
-use smart::{Clues, HostMemory, Verdict};
+use smart::{Clues, HostMemory, KnownVerdicts, Verdict};
 
 pub use own_http::RETRIES_MAX;
 pub use third_party::Vendor;
@@ -133,6 +133,7 @@ pub struct Routing {
     own_http: OwnHttp,
     own_browser: Option<OwnBrowser>,
     hosts: HostMemory,
+    verdicts: KnownVerdicts,
     cache: Option<Arc<PageCache>>,
     politeness: Arc<Politeness>,
     robots: Arc<Robots>,
@@ -161,6 +162,7 @@ impl Routing {
             own_http,
             own_browser: None,
             hosts: HostMemory::default(),
+            verdicts: KnownVerdicts::default(),
             fetcher,
             cache: None,
             politeness,
@@ -211,8 +213,11 @@ impl Routing {
         let own = |deadline| self.serve_ourselves(plan, url, client, deadline);
         match plan.router.mode {
             RouterMode::Off => Ok(own(deadline).await.map_err(|failing| failing.failure)?),
-            RouterMode::First => self.providers_first(plan, url, client, deadline).await,
-            RouterMode::Fallback => self.providers_behind(plan, url, client, deadline).await,
+            // Boxed, as are the other ways that take long: a page that is there already is served in a small future.
+            RouterMode::First => Box::pin(self.providers_first(plan, url, client, deadline)).await,
+            RouterMode::Fallback => {
+                Box::pin(self.providers_behind(plan, url, client, deadline)).await
+            }
         }
     }
 
@@ -237,8 +242,8 @@ impl Routing {
                 Route::Http => self.by_http(plan, url, client.jar).await,
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
-                    let rendered = self.by_browser(plan, url, client, deadline + waited).await;
-                    rendered.map_err(Failing::of)
+                    let rendered = self.by_browser(plan, url, client, deadline + waited);
+                    Box::pin(rendered).await.map_err(Failing::of)
                 }
             };
             match served {
@@ -347,12 +352,16 @@ impl Routing {
             return None;
         }
         let page = &served.page;
-        let verdict = smart::judge(&Clues {
+        let clues = Clues {
             status: page.status,
             headers: &page.headers,
             content_type: &page.content_type,
             body: &page.body,
-        });
+        };
+        let verdict = match &served.body_hash {
+            Some(body) => self.verdicts.judge(&clues, body),
+            None => smart::judge(&clues),
+        };
         if let Some(host) = url.host_str() {
             self.hosts.note(host, verdict, Instant::now());
         }
