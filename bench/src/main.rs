@@ -2,6 +2,8 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its table")]
 
+mod accounts;
+mod api;
 mod corpus;
 mod crawl;
 mod engine;
@@ -27,12 +29,13 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 11] = [
+const BENCHES: [Bench; 12] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
     ("ledger", ledger::run),
     ("scrape", scrape::run),
+    ("api", api::run),
     ("crawl", crawl::run),
     ("render", render::run),
     ("providers", providers::run),

@@ -81,17 +81,27 @@ fn with_other_limit(manifest: &str, round: u32) -> anyhow::Result<String> {
 /// What wrk reports.
 pub(crate) struct Load {
     pub(crate) per_second: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-    failed: u64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) failed: u64,
 }
 
 /// Runs wrk; the script's `done` prints one line for us.
 pub(crate) fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
+    wrk_at(script, base, seconds, CONNECTIONS)
+}
+
+/// [`wrk`] with so many connections.
+pub(crate) fn wrk_at(
+    script: &Path,
+    base: &str,
+    seconds: u32,
+    connections: u32,
+) -> anyhow::Result<Load> {
     let output = Command::new("wrk")
         .args([
             "-t2",
-            &format!("-c{CONNECTIONS}"),
+            &format!("-c{connections}"),
             &format!("-d{seconds}s"),
             "--timeout",
             "10s",
@@ -125,12 +135,26 @@ pub(crate) fn wrk_script(
     nginx: &str,
     request: &str,
 ) -> anyhow::Result<PathBuf> {
-    let mut script = String::from("local bodies = {\n");
-    for page in corpus::pages()? {
-        let body = format!(
+    let pages = corpus::pages()?;
+    let bodies = pages.iter().map(|page| {
+        format!(
             r#"{{"url":"{nginx}/{}","return_format":"markdown","request":"{request}","cache":false}}"#,
             page.display()
-        );
+        )
+    });
+    let path = folder.join(format!("{request}.lua"));
+    write_wrk_script(&path, key, bodies)?;
+    Ok(path)
+}
+
+/// Writes a script that sends these bodies in turn.
+pub(crate) fn write_wrk_script(
+    path: &Path,
+    key: &str,
+    bodies: impl Iterator<Item = String>,
+) -> anyhow::Result<()> {
+    let mut script = String::from("local bodies = {\n");
+    for body in bodies {
         writeln!(script, "  '{body}',")?;
     }
     write!(
@@ -141,11 +165,15 @@ wrk.headers["Content-Type"] = "application/json"
 wrk.headers["Authorization"] = "Bearer {key}"
 local turn = 0
 local threads = {{}}
+local requests = {{}}
 function setup(thread) table.insert(threads, thread) end
-function init() failed = 0 end
+function init()
+  failed = 0
+  for number, body in ipairs(bodies) do requests[number] = wrk.format(nil, nil, nil, body) end
+end
 function request()
   turn = turn + 1
-  return wrk.format(nil, nil, nil, bodies[(turn - 1) % #bodies + 1])
+  return requests[(turn - 1) % #requests + 1]
 end
 function response(status, headers, body)
   if status ~= 200 or not string.find(body, '"error":null', 1, true) then failed = failed + 1 end
@@ -157,7 +185,6 @@ function done(summary, latency)
 end
 "#
     )?;
-    let path = folder.join(format!("{request}.lua"));
-    std::fs::write(&path, script)?;
-    Ok(path)
+    std::fs::write(path, script)?;
+    Ok(())
 }

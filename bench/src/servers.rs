@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::corpus;
+
 /// A process of ours, ended with this value.
 pub(crate) struct Running(Child);
 
@@ -62,14 +64,15 @@ pub(crate) struct Trawl {
 
 impl Trawl {
     pub(crate) fn start(folder: &Path) -> anyhow::Result<Self> {
+        Self::start_with(folder, "")
+    }
+
+    /// The same with more lines of configuration.
+    pub(crate) fn start_with(folder: &Path, more: &str) -> anyhow::Result<Self> {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .context("bench has a parent folder")?;
-        let binary = checkout.join("target/release/trawl");
-        anyhow::ensure!(
-            binary.is_file(),
-            "`target/release/trawl` is not built: cargo xtask build --release"
-        );
+        let binary = binary()?;
         let manifest = folder.join("plugins.toml");
         let guests = checkout.join("target/guests");
         let plugins = std::fs::read_to_string(checkout.join("plugins.toml"))?;
@@ -80,7 +83,9 @@ impl Trawl {
         let config = folder.join("trawl.toml");
         std::fs::write(
             &config,
-            "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n",
+            format!(
+                "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{more}"
+            ),
         )?;
         let data = folder.join("data");
         let account = Command::new(&binary)
@@ -154,6 +159,17 @@ impl Trawl {
         ))
     }
 
+    /// What `trawl account … --json` says of its data directory.
+    pub(crate) fn account(&self, arguments: &[&str]) -> anyhow::Result<serde_json::Value> {
+        let output = Command::new(binary()?)
+            .args(["account", "--json", "--data"])
+            .arg(&self.data)
+            .args(arguments)
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {said}"))
+    }
+
     /// Bytes of all files in the data directory.
     pub(crate) fn stored_bytes(&self) -> anyhow::Result<u64> {
         let mut folders = vec![self.data.clone()];
@@ -224,6 +240,16 @@ impl Trawl {
             .as_u64()
             .context("GET /plugins tells the generation")
     }
+}
+
+/// The server's program.
+fn binary() -> anyhow::Result<PathBuf> {
+    let binary = corpus::checkout().join("target/release/trawl");
+    anyhow::ensure!(
+        binary.is_file(),
+        "`target/release/trawl` is not built: cargo xtask build --release"
+    );
+    Ok(binary)
 }
 
 fn free_port() -> anyhow::Result<u16> {

@@ -186,7 +186,8 @@ impl Engine {
             .context("the plugins cannot be loaded")?;
         let rooms = Arc::new(Rooms {
             routing,
-            workers: Workers::new(),
+            workers: Workers::new()
+                .with_kept_outputs(config.cache.outputs_mib.saturating_mul(1 << 20)),
         });
         Ok(Self {
             plugins,
@@ -461,6 +462,7 @@ async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCa
     let config = CacheConfig {
         folder: cache::folder(data),
         bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
+        memory_bytes_max: config.cache.memory_mib.saturating_mul(1 << 20),
         clock: Clock::wall(),
     };
     let opened = tokio::task::spawn_blocking(move || PageCache::open(config)).await?;

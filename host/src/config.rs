@@ -188,12 +188,22 @@ impl Default for LimitSettings {
 pub struct CacheSettings {
     /// Mebibytes that the page cache may take on disk; 0 turns it off.
     pub size_mib: u64,
+    /// Mebibytes of kept pages that are in memory as well, those used last; 0 is none.
+    pub memory_mib: u64,
+    /// Mebibytes of memory for what plugins made of pages, for the next time the same is asked of the same page; 0 turns it off.
+    pub outputs_mib: u64,
 }
 
 impl Default for CacheSettings {
     fn default() -> Self {
-        // About 70,000 pages of the usual size, compressed.
-        Self { size_mib: 1024 }
+        Self {
+            // About 70,000 pages of the usual size, compressed.
+            size_mib: 1024,
+            // About 1,200 of them as they are.
+            memory_mib: 64,
+            // About 5,000 of them as markdown.
+            outputs_mib: 128,
+        }
     }
 }
 

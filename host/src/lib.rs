@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod lru;
 pub mod model;
 pub mod plan;
 pub mod secret;

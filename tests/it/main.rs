@@ -13,6 +13,7 @@ mod extraction;
 mod fetch;
 mod limits;
 mod money;
+mod outputs;
 mod plugins;
 mod providers;
 mod reload;

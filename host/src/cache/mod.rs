@@ -28,8 +28,9 @@ use tokio::sync::oneshot;
 pub use policy::{Ask, StoredPage, is_permanent, is_storable, key};
 
 use crate::clock::{Clock, Timestamp};
+use crate::lru::Lru;
 use index::{Index, Slot};
-use log::LogFile;
+use log::{LogFile, Place};
 
 /// Name of a page in the cache: a hash of its address and of what its request had of the caller.
 pub type Key = blake3::Hash;
@@ -50,6 +51,8 @@ pub struct CacheConfig {
     pub folder: PathBuf,
     /// Bytes on disk.
     pub bytes_max: u64,
+    /// Bytes of kept pages that are in memory as well; zero is none.
+    pub memory_bytes_max: u64,
     /// What the age of a page is measured with.
     pub clock: Clock,
 }
@@ -70,6 +73,9 @@ struct Shared {
     queued_bytes: AtomicUsize,
     queued_pages: AtomicUsize,
     state: Mutex<State>,
+    /// Pages that were read, with the place and the body they were read from: what stands in the index now says whether they
+    /// still are what is kept.
+    read: Lru<Key, (Place, Arc<StoredPage>)>,
 }
 
 #[derive(Debug)]
@@ -137,6 +143,7 @@ impl PageCache {
                 pending: HashMap::new(),
                 n_orders: 0,
             }),
+            read: Lru::new(config.memory_bytes_max, BODY_PART_MAX),
         });
         let (orders, received) = mpsc::channel();
         writer::start(Arc::clone(&shared), log, received)?;
@@ -152,7 +159,7 @@ impl PageCache {
         self.clock.now()
     }
 
-    /// The page kept under this key, with its body checked.
+    /// The page kept under this key. Its body was checked when it was read from disk.
     pub async fn find(&self, key: &Key) -> Option<Arc<StoredPage>> {
         let (slot, log) = {
             let mut state = self.shared.state();
@@ -161,6 +168,9 @@ impl PageCache {
             }
             (state.index.touch(key)?, Arc::clone(&state.log))
         };
+        if let Some(page) = self.shared.in_memory(key, &slot) {
+            return Some(page);
+        }
         let (shared, key) = (Arc::clone(&self.shared), *key);
         tokio::task::spawn_blocking(move || shared.read(&key, slot, &log))
             .await
@@ -245,16 +255,30 @@ impl PageCache {
 }
 
 impl Shared {
+    /// A page that was read before and is still what is kept.
+    fn in_memory(&self, key: &Key, slot: &Slot) -> Option<Arc<StoredPage>> {
+        let read = self.read.get(key)?;
+        let (place, page) = &*read;
+        let is_kept = *place == slot.place && page.hash == Some(slot.body);
+        is_kept.then(|| Arc::clone(page))
+    }
+
     /// Reads a page from disk. One that is not as it was written is removed.
     fn read(&self, key: &Key, slot: Slot, log: &File) -> Option<Arc<StoredPage>> {
         let read = || -> io::Result<StoredPage> {
             let record = log::read(log, slot.place)?;
             let meta = record.meta.ok_or(io::ErrorKind::InvalidData)?;
             let body: Bytes = bodies::read(&self.folder, &slot.body, record.body_bytes)?;
-            Ok(StoredPage { meta, body })
+            let hash = Some(slot.body);
+            Ok(StoredPage { meta, body, hash })
         };
         match read() {
-            Ok(page) => Some(Arc::new(page)),
+            Ok(page) => {
+                let page = Arc::new(page);
+                let entry = Arc::new((slot.place, Arc::clone(&page)));
+                self.read.insert(*key, entry, page.bytes());
+                Some(page)
+            }
             Err(error) => {
                 let mut state = self.state();
                 // Evicted or replaced in the meantime is no trouble: then the slot is not the one that was read.

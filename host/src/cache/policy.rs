@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::Key;
+use super::index::BodyHash;
 use crate::clock::Timestamp;
 use crate::model::FetchedPage;
 
@@ -36,6 +37,8 @@ pub struct StoredPage {
     pub(super) meta: Meta,
     /// Body, content-encoding removed.
     pub(super) body: Bytes,
+    /// Its hash, of a page that was read or is written.
+    pub(super) hash: Option<BodyHash>,
 }
 
 /// What is kept of a page beside its body. Times are milliseconds since 1970.
@@ -132,6 +135,7 @@ impl StoredPage {
         Self {
             meta,
             body: page.body.clone(),
+            hash: None,
         }
     }
 
@@ -182,6 +186,26 @@ impl StoredPage {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
+    /// Hash of the body, when it is known.
+    pub fn body_hash(&self) -> Option<blake3::Hash> {
+        self.hash
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let pairs = self.meta.headers.iter().chain(&self.meta.varied);
+        let pairs: usize = pairs
+            .map(|(name, value)| name.len() + value.len() + size_of::<(String, String)>())
+            .sum();
+        let redirects: usize = self
+            .meta
+            .redirects
+            .iter()
+            .map(|to| to.len() + size_of::<String>())
+            .sum();
+        (self.body.len() + pairs + redirects + size_of::<Self>()) as u64
+    }
+
     /// When the body came.
     pub fn fetched_at(&self) -> Timestamp {
         Timestamp(self.meta.fetched_at)
@@ -189,6 +213,14 @@ impl StoredPage {
 
     /// Whether a request with these headers would have got this answer: `Vary`, RFC 9111 section 4.1.
     pub fn matches(&self, request: &HeaderMap) -> bool {
+        if self
+            .meta
+            .headers
+            .iter()
+            .all(|(name, _)| name != VARY.as_str())
+        {
+            return true;
+        }
         let now = Timestamp(self.meta.validated_at);
         match self
             .policy()

@@ -15,6 +15,7 @@ fn open(folder: &Path, bytes_max: u64) -> Arc<PageCache> {
     PageCache::open(CacheConfig {
         folder: folder.to_owned(),
         bytes_max,
+        memory_bytes_max: 0,
         clock: Clock::fake(Timestamp(1_000)),
     })
     .expect("a page cache")

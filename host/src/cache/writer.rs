@@ -71,7 +71,7 @@ impl Writer {
     }
 
     fn keep(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
-        let hash = blake3::hash(&page.body);
+        let hash = page.hash.unwrap_or_else(|| blake3::hash(&page.body));
         let known = self.shared.state().index.disk_bytes(&hash);
         let written = match known {
             Some(disk_bytes) => Ok(disk_bytes),

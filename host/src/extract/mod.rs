@@ -4,6 +4,7 @@
 //! well-behaved guest never runs out of time because it waited for a core.
 
 mod cpu;
+mod kept;
 mod outputs;
 mod workers;
 
@@ -13,8 +14,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
+pub use kept::KeepingOutputs;
 pub use outputs::Outputs;
-pub use workers::Workers;
+pub use workers::{Made, Workers};
 
 use crate::document::{self, Document, ParseError, ParseLimits};
 use crate::model::failure::status;

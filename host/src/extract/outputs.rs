@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::failure::status;
 use crate::model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
@@ -33,11 +33,65 @@ impl Outputs {
         }
     }
 
+    /// Bytes that they take in memory, about.
+    pub(super) fn bytes(&self) -> u64 {
+        let values = [
+            &self.fields.links,
+            &self.fields.json_data,
+            &self.fields.css_extracted,
+        ];
+        let maps = [&self.fields.metadata, &self.fields.extracted];
+        let discovered = self.discovered.as_ref().map_or(0, Discovered::bytes);
+        let fields: usize = values.into_iter().flatten().map(value_bytes).sum();
+        let maps: usize = maps.into_iter().flatten().map(map_bytes).sum();
+        (content_bytes(&self.content) + fields + maps + discovered + size_of::<Self>()) as u64
+    }
+
     /// Keeps a part that succeeded; remembers the first failure.
     fn keep<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
         made.map_err(|failure| self.failure.get_or_insert(failure))
             .ok()
     }
+}
+
+fn content_bytes(content: &Content) -> usize {
+    let piece_bytes = |piece: &Piece| match piece {
+        Piece::Text(text) => text.capacity(),
+        Piece::Bytes(bytes) => bytes.capacity(),
+        Piece::Chunks(chunks) => {
+            let texts: usize = chunks.iter().map(String::capacity).sum();
+            texts + chunks.capacity() * size_of::<String>()
+        }
+    };
+    match content {
+        Content::One(piece) => piece_bytes(piece),
+        Content::ByFormat(pieces) => {
+            let named = pieces.iter();
+            named
+                .map(|(name, piece)| {
+                    name.capacity() + piece_bytes(piece) + size_of::<(String, Piece)>()
+                })
+                .sum()
+        }
+    }
+}
+
+fn map_bytes(map: &Map<String, Value>) -> usize {
+    let entries = map.iter();
+    entries
+        .map(|(name, value)| name.capacity() + size_of::<String>() + value_bytes(value))
+        .sum()
+}
+
+/// Values of extractors were read from JSON text, so their depth is bounded.
+fn value_bytes(value: &Value) -> usize {
+    let inner = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.capacity(),
+        Value::Array(values) => values.iter().map(value_bytes).sum(),
+        Value::Object(map) => map_bytes(map),
+    };
+    inner + size_of::<Value>()
 }
 
 /// Makes every output that `plan` names.

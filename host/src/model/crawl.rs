@@ -197,6 +197,11 @@ impl Discovered {
         self.links.len()
     }
 
+    /// Bytes that they take in memory.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.links.capacity() * size_of::<(u32, bool)>()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::extract::Outputs;
+use crate::extract::{KeepingOutputs, Outputs};
 use crate::model::{Charge, Content, Discovered, Fields, Nanodollars};
 use crate::providers::Tally;
 use crate::routing::Keeping;
@@ -36,6 +36,8 @@ pub struct PageOutcome {
     pub tally: Option<Tally>,
     /// What is to be kept for others of a page that was just fetched; settling does so once the page is paid for.
     pub keeping: Option<Keeping>,
+    /// What is to be kept for others of what was just made of it, likewise.
+    pub keeping_outputs: Option<KeepingOutputs>,
 }
 
 impl PageOutcome {

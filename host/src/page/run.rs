@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{PageOutcome, VendorPart};
 use crate::billing::{self, AccountId, Billing, FundsError, Hold, Tariff};
-use crate::extract::{Input, Outputs, Workers};
+use crate::extract::{Input, Made, Outputs, Workers};
 use crate::fetch::{BODY_BYTES_MAX, CookieJar};
 use crate::model::failure::status;
 use crate::model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
@@ -140,6 +140,8 @@ pub async fn produce(
         waited,
         is_kept,
         keeping,
+        body_hash,
+        is_everyones,
         vendor,
         error,
     } = match serve(rooms, run, plan, url, started, limit).await {
@@ -150,7 +152,18 @@ pub async fn produce(
             return (with_vendor(outcome, vendor), Usage::default());
         }
     };
-    let (outputs, mut usage) = extract(rooms, run, plan, &page, picture, started + waited).await;
+    let sharing = match is_everyones && plan.fetch.cache.enabled {
+        true => Sharing::Everyones { body_hash },
+        false => Sharing::Nobodys,
+    };
+    let deadline = started + waited + plan.fetch.timeout;
+    let made = extract(rooms, run, plan, &page, picture, sharing, deadline).await;
+    let mut usage = Usage {
+        content_bytes: page.body.len() as u64,
+        compute: made.cpu.parse,
+        transform: made.cpu.transform,
+        ..Usage::default()
+    };
     usage.compute += cpu;
     usage.content_bytes = loaded_bytes.unwrap_or(usage.content_bytes);
     if is_kept {
@@ -162,11 +175,12 @@ pub async fn produce(
         cost: vendor.cost,
         byok: vendor.byok,
     });
-    let outcome = compose(&plan.output, page, outputs, told);
+    let outcome = compose(&plan.output, page, made.outputs, told);
     let outcome = PageOutcome {
         elapsed: Some(started.elapsed()),
         error: error.or(outcome.error),
         keeping,
+        keeping_outputs: made.keeping,
         ..outcome
     };
     (with_vendor(outcome, vendor), usage)
@@ -229,37 +243,45 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
     billing::price(&usage, tariff).total() <= limit
 }
 
+/// Whether what is made of a page may be kept for others, and serve from what was kept.
+enum Sharing {
+    /// Anyone who asks gets this page. The hash of its body, when it is known.
+    Everyones { body_hash: Option<blake3::Hash> },
+    /// Something of the caller was sent for it, a provider or a browser made it, or the caller wants nothing kept.
+    Nobodys,
+}
+
 async fn extract(
     rooms: &Rooms,
     run: &RunContext,
     plan: &PagePlan,
     page: &FetchedPage,
     picture: Option<Bytes>,
-    started: Instant,
-) -> (Outputs, Usage) {
+    sharing: Sharing,
+    deadline: Instant,
+) -> Made {
     let input = Input {
         url: page.final_url.clone(),
         body: page.body.clone(),
         content_type: page.content_type.clone(),
         picture,
     };
-    let deadline = started + plan.fetch.timeout;
-    let (outputs, cpu) = rooms
-        .workers
-        .run(
-            Arc::clone(&run.registry),
-            input,
-            Arc::clone(&plan.output),
-            deadline,
-        )
-        .await;
-    let usage = Usage {
-        content_bytes: page.body.len() as u64,
-        compute: cpu.parse,
-        transform: cpu.transform,
-        ..Usage::default()
-    };
-    (outputs, usage)
+    let (registry, output) = (Arc::clone(&run.registry), Arc::clone(&plan.output));
+    let workers = &rooms.workers;
+    match sharing {
+        Sharing::Everyones { body_hash } => {
+            let made = workers.run_for_everyone(registry, input, output, deadline, body_hash);
+            made.await
+        }
+        Sharing::Nobodys => {
+            let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
+            Made {
+                outputs,
+                cpu,
+                keeping: None,
+            }
+        }
+    }
 }
 
 /// Puts fetched and made parts together. A site's own 4xx or 5xx is a failure that keeps its parts.
@@ -329,15 +351,15 @@ pub async fn transform(
     settle(hold, &payer.tariff, usage, outcome).await
 }
 
-/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable, to the caller
-/// and to the page cache.
+/// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable, to the caller,
+/// to the page cache and to the outputs that are kept.
 pub async fn settle(
     hold: Hold,
     tariff: &Tariff,
     usage: Usage,
     mut outcome: PageOutcome,
 ) -> PageOutcome {
-    let keeping = outcome.keeping.take();
+    let (keeping, outputs) = (outcome.keeping.take(), outcome.keeping_outputs.take());
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);
@@ -350,6 +372,9 @@ pub async fn settle(
         Ok(charge) => {
             if let Some(keeping) = keeping {
                 keeping.keep();
+            }
+            if let Some(outputs) = outputs {
+                outputs.keep();
             }
             if let Some(tally) = &outcome.tally {
                 tally.billed(charge.vendor_billed);

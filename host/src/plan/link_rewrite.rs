@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use regex::Regex;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -16,19 +17,23 @@ use crate::model::Discovered;
 const FIELD: &str = "link_rewrite";
 
 /// How addresses that a page links to are changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LinkRewrite {
     /// The only host whose links are changed, lower case; `None` is every host.
     host: Option<String>,
     rule: Rule,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 enum Rule {
     /// Every occurrence of a text becomes another.
     Replace { find: String, replace: String },
     /// Every match becomes another text, with `$1` or `${name}` for what groups matched.
-    Regex { pattern: Regex, replace: String },
+    Regex {
+        #[serde(serialize_with = "as_written")]
+        pattern: Regex,
+        replace: String,
+    },
 }
 
 impl LinkRewrite {
@@ -123,6 +128,10 @@ impl LinkRewrite {
             _ => link.to_owned(),
         }
     }
+}
+
+fn as_written<S: Serializer>(pattern: &Regex, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(pattern.as_str())
 }
 
 #[cfg(test)]

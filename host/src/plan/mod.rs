@@ -3,6 +3,7 @@
 //! The types are here; the rules that fill them are one file a subject. `api::wire` calls them with what the JSON said.
 
 pub mod address;
+mod canonical;
 pub mod catalog;
 pub mod chunking;
 pub mod crawl;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
@@ -205,8 +207,8 @@ pub struct TransformSource {
     pub url: Option<Url>,
 }
 
-/// What to make of a fetched page.
-#[derive(Clone, Debug)]
+/// What to make of a fetched page. All of it is part of the name under which outputs are kept: [`Self::canonical`].
+#[derive(Clone, Debug, Serialize)]
 pub struct OutputPlan {
     /// Formats of `content`; never empty.
     pub formats: Vec<FormatChoice>,
@@ -280,7 +282,7 @@ impl OutputPlan {
 }
 
 /// One format of `content`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatChoice {
     /// The name the caller used, canonical spelling (`raw` stays `raw`): the key of `content` when there are several.
     pub name: String,
@@ -291,7 +293,7 @@ pub struct FormatChoice {
 }
 
 /// What makes a format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Format {
     /// A loaded format plugin, by its name in the registry.
     Plugin(String),
@@ -304,7 +306,7 @@ pub enum Format {
 }
 
 /// Which chunker splits the content, and how.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chunking {
     /// Name of a loaded chunker.
     pub chunker: String,

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::load::{Loaded, Origin};
-use super::{ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, ProviderPlugin};
+use super::{
+    ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, PluginInfo, ProviderPlugin,
+};
 
 /// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
 pub struct Registry {
@@ -70,6 +72,11 @@ impl Registry {
             Loaded::Chunker(plugin) => Some(Arc::clone(plugin)),
             _ => None,
         }
+    }
+
+    /// What is known of the plugin of this kind and name.
+    pub fn info(&self, kind: Kind, name: &str) -> Option<&PluginInfo> {
+        self.find(kind, name).map(Loaded::info)
     }
 
     /// The providers, in the order of the manifest: the operator's order of preference.

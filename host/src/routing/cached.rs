@@ -27,6 +27,8 @@ pub(super) struct Got {
     pub(super) told: Option<Value>,
     /// What is to be kept of it.
     pub(super) keeping: Option<Keeping>,
+    /// Hash of its body, of a page that was kept.
+    pub(super) body_hash: Option<blake3::Hash>,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
@@ -57,21 +59,20 @@ impl Routing {
         jar: &CookieJar,
     ) -> Result<Got, FetchError> {
         let Some(dealing) = self.dealing(&plan.fetch, url, jar) else {
-            return Ok(Got::fresh(
-                self.own_http.fetch(&plan.fetch, url, jar, None).await?,
-                None,
-            ));
+            let fetched = self.own_http.fetch(&plan.fetch, url, jar, None);
+            return Ok(Got::fresh(Box::pin(fetched).await?, None));
         };
         let kept = dealing.cache.find(&dealing.key).await;
         let Some(kept) = kept.filter(|kept| kept.matches(&dealing.request)) else {
-            let fetched = self.own_http.fetch(&plan.fetch, url, jar, None).await?;
+            let fetched = self.own_http.fetch(&plan.fetch, url, jar, None);
+            let fetched = Box::pin(fetched).await?;
             count("miss");
             return Ok(dealing.fresh(fetched));
         };
         if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
             return self.unasked(&dealing, &kept, "hit", None).await;
         }
-        match self.renewed(plan, &dealing, &kept, jar).await {
+        match Box::pin(self.renewed(plan, &dealing, &kept, jar)).await {
             Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
                 self.unasked(&dealing, &kept, "stale", Some(error.to_string()))
                     .await
@@ -132,9 +133,11 @@ impl Routing {
         status: &'static str,
         reason: Option<String>,
     ) -> Result<Got, FetchError> {
-        let way = kept.redirects(dealing.url);
-        let asked = self.own_http.may_serve(dealing.plan, dealing.url, &way);
-        asked.await?;
+        if dealing.plan.respect_robots || dealing.plan.gate.is_some() {
+            let way = kept.redirects(dealing.url);
+            let asked = self.own_http.may_serve(dealing.plan, dealing.url, &way);
+            Box::pin(asked).await?;
+        }
         Ok(dealing.served(kept, status, reason))
     }
 
@@ -179,6 +182,7 @@ impl Dealing<'_> {
             fetched,
             told: Some(told(kept, status, reason, self.cache.now())),
             keeping: None,
+            body_hash: kept.body_hash(),
         }
     }
 
@@ -242,6 +246,7 @@ impl Got {
             fetched,
             told: None,
             keeping,
+            body_hash: None,
         }
     }
 }

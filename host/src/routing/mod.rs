@@ -29,7 +29,7 @@ use crate::render::{Errand, LOADED_BYTES_MAX, Renderer};
 use crate::robots::Robots;
 use own_browser::OwnBrowser;
 use own_http::OwnHttp;
-use smart::{Clues, HostMemory, Verdict};
+use smart::{Clues, HostMemory, KnownVerdicts, Verdict};
 
 pub use own_http::RETRIES_MAX;
 pub use third_party::Vendor;
@@ -74,6 +74,10 @@ pub struct Served {
     pub is_kept: bool,
     /// What is to be kept of the page for others, once it is paid for.
     pub keeping: Option<Keeping>,
+    /// Hash of the body, when it is known already.
+    pub body_hash: Option<blake3::Hash>,
+    /// Whether anyone who asks gets this page: plain HTTP served it, and nothing of the caller was sent for it.
+    pub is_everyones: bool,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
     /// Why the page counts as failed although something was served, beside its status.
@@ -129,6 +133,7 @@ pub struct Routing {
     own_http: OwnHttp,
     own_browser: Option<OwnBrowser>,
     hosts: HostMemory,
+    verdicts: KnownVerdicts,
     cache: Option<Arc<PageCache>>,
     politeness: Arc<Politeness>,
     robots: Arc<Robots>,
@@ -157,6 +162,7 @@ impl Routing {
             own_http,
             own_browser: None,
             hosts: HostMemory::default(),
+            verdicts: KnownVerdicts::default(),
             fetcher,
             cache: None,
             politeness,
@@ -207,8 +213,11 @@ impl Routing {
         let own = |deadline| self.serve_ourselves(plan, url, client, deadline);
         match plan.router.mode {
             RouterMode::Off => Ok(own(deadline).await.map_err(|failing| failing.failure)?),
-            RouterMode::First => self.providers_first(plan, url, client, deadline).await,
-            RouterMode::Fallback => self.providers_behind(plan, url, client, deadline).await,
+            // Boxed, as are the other ways that take long: a page that is there already is served in a small future.
+            RouterMode::First => Box::pin(self.providers_first(plan, url, client, deadline)).await,
+            RouterMode::Fallback => {
+                Box::pin(self.providers_behind(plan, url, client, deadline)).await
+            }
         }
     }
 
@@ -233,8 +242,8 @@ impl Routing {
                 Route::Http => self.by_http(plan, url, client.jar).await,
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
-                    let rendered = self.by_browser(plan, url, client, deadline + waited).await;
-                    rendered.map_err(Failing::of)
+                    let rendered = self.by_browser(plan, url, client, deadline + waited);
+                    Box::pin(rendered).await.map_err(Failing::of)
                 }
             };
             match served {
@@ -343,12 +352,16 @@ impl Routing {
             return None;
         }
         let page = &served.page;
-        let verdict = smart::judge(&Clues {
+        let clues = Clues {
             status: page.status,
             headers: &page.headers,
             content_type: &page.content_type,
             body: &page.body,
-        });
+        };
+        let verdict = match &served.body_hash {
+            Some(body) => self.verdicts.judge(&clues, body),
+            None => smart::judge(&clues),
+        };
         if let Some(host) = url.host_str() {
             self.hosts.note(host, verdict, Instant::now());
         }
@@ -387,6 +400,8 @@ impl Routing {
             waited: fetched.waited,
             is_kept,
             keeping: got.keeping,
+            body_hash: got.body_hash,
+            is_everyones: fetched.request.is_some(),
             vendor: None,
             error: None,
         })
@@ -417,6 +432,8 @@ impl Routing {
             waited: got.waited,
             is_kept: false,
             keeping: None,
+            body_hash: None,
+            is_everyones: false,
             vendor: None,
             error: None,
         })

@@ -327,6 +327,8 @@ fn served(providers: &Providers, candidate: &Candidate, got: VendorPage, attempt
         waited: Duration::ZERO,
         is_kept: false,
         keeping: None,
+        body_hash: None,
+        is_everyones: false,
         vendor: Some(vendor),
         error: None,
     }

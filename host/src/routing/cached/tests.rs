@@ -71,6 +71,7 @@ impl World {
         let cache = PageCache::open(CacheConfig {
             folder: folder.path().to_owned(),
             bytes_max: 1 << 24,
+            memory_bytes_max: 1 << 20,
             clock: clock.clone(),
         });
         let politeness = Politeness::new(&PolitenessConfig::default());

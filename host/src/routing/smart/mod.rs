@@ -2,8 +2,9 @@
 //!
 //! Most pages carry their text, so the source is read only until there is plenty of it. Only a page with little text
 //! is looked at closely, by small rules with names. In doubt a page is [`Verdict::Enough`]: a browser costs a hundred
-//! times more than plain HTTP. Pure functions; [`HostMemory`] is all that is remembered.
+//! times more than plain HTTP. Pure functions; [`HostMemory`] and [`KnownVerdicts`] are all that is remembered.
 
+mod known;
 mod memory;
 mod pieces;
 mod prose;
@@ -13,6 +14,7 @@ mod shape;
 mod text;
 mod walls;
 
+pub(crate) use known::KnownVerdicts;
 pub(crate) use memory::HostMemory;
 use shape::Shape;
 

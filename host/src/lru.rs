@@ -1,0 +1,198 @@
+//! Values in memory within a bound of bytes: what was not used for longest goes first.
+//!
+//! One lock for all: it is held for a look-up or for taking entries out, never while a value is made or dropped.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+/// What one entry takes beside its value: key, place in both maps, allocations.
+const ENTRY_BYTES: u64 = 256;
+
+/// Values by key. Clones of a value share it.
+#[derive(Debug)]
+pub struct Lru<K, V> {
+    bytes_max: u64,
+    value_bytes_max: u64,
+    entries: Mutex<Entries<K, V>>,
+}
+
+#[derive(Debug)]
+struct Entries<K, V> {
+    by_key: FxHashMap<K, Entry<V>>,
+    by_use: BTreeMap<u64, K>,
+    n_uses: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: Arc<V>,
+    bytes: u64,
+    used: u64,
+}
+
+impl<K: Copy + Eq + Hash, V> Lru<K, V> {
+    /// Room for `bytes_max` bytes. A value of more than `1 / part` of them is not kept: it would push out too much for one.
+    pub fn new(bytes_max: u64, part: u64) -> Self {
+        Self {
+            bytes_max,
+            value_bytes_max: bytes_max / part,
+            entries: Mutex::new(Entries {
+                by_key: FxHashMap::default(),
+                by_use: BTreeMap::new(),
+                n_uses: 0,
+                bytes: 0,
+            }),
+        }
+    }
+
+    /// Whether a value of so many bytes would be kept.
+    pub fn has_room_for(&self, bytes: u64) -> bool {
+        bytes <= self.value_bytes_max && bytes.saturating_add(ENTRY_BYTES) <= self.bytes_max
+    }
+
+    /// The value of a key; it counts as used.
+    pub fn get(&self, key: &K) -> Option<Arc<V>> {
+        self.with(|entries| {
+            let used = entries.next_use();
+            let entry = entries.by_key.get_mut(key)?;
+            entries.by_use.remove(&entry.used);
+            entry.used = used;
+            entries.by_use.insert(used, *key);
+            Some(Arc::clone(&entry.value))
+        })
+    }
+
+    /// Keeps a value that takes so many bytes, in place of the one with this key. One that is too large is not kept, and the
+    /// one with this key is gone.
+    pub fn insert(&self, key: K, value: Arc<V>, bytes: u64) {
+        let has_room = self.has_room_for(bytes);
+        let bytes = bytes.saturating_add(ENTRY_BYTES);
+        // Dropped after the lock is free.
+        let _gone = self.with(|entries| {
+            let mut gone = Vec::new();
+            gone.extend(entries.remove(&key));
+            if !has_room {
+                return gone;
+            }
+            while entries.bytes + bytes > self.bytes_max {
+                let Some((_, oldest)) = entries.by_use.first_key_value() else {
+                    break;
+                };
+                let oldest = *oldest;
+                gone.extend(entries.remove(&oldest));
+            }
+            let used = entries.next_use();
+            entries.by_use.insert(used, key);
+            entries.bytes += bytes;
+            entries.by_key.insert(key, Entry { value, bytes, used });
+            gone
+        });
+    }
+
+    /// Drops the value of a key.
+    pub fn remove(&self, key: &K) {
+        let _gone = self.with(|entries| entries.remove(key));
+    }
+
+    /// Bytes of all entries.
+    pub fn bytes(&self) -> u64 {
+        self.with(|entries| entries.bytes)
+    }
+
+    fn with<T>(&self, use_entries: impl FnOnce(&mut Entries<K, V>) -> T) -> T {
+        use_entries(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<K: Copy + Eq + Hash, V> Entries<K, V> {
+    fn next_use(&mut self) -> u64 {
+        self.n_uses += 1;
+        self.n_uses
+    }
+
+    fn remove(&mut self, key: &K) -> Option<Arc<V>> {
+        let entry = self.by_key.remove(key)?;
+        self.by_use.remove(&entry.used);
+        self.bytes -= entry.bytes;
+        Some(entry.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Room for three values of this size.
+    const VALUE: u64 = 1_000;
+
+    fn three() -> Lru<u32, u32> {
+        Lru::new(3 * (VALUE + ENTRY_BYTES), 2)
+    }
+
+    fn keep(lru: &Lru<u32, u32>, key: u32) {
+        lru.insert(key, Arc::new(key * 10), VALUE);
+    }
+
+    fn value(lru: &Lru<u32, u32>, key: u32) -> Option<u32> {
+        lru.get(&key).map(|value| *value)
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let lru = three();
+        for key in 1..=3 {
+            keep(&lru, key);
+        }
+        assert_eq!(value(&lru, 1), Some(10));
+        keep(&lru, 4);
+        assert_eq!(value(&lru, 2), None);
+        for key in [1, 3, 4] {
+            assert_eq!(value(&lru, key), Some(key * 10));
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_for_values_of_any_size() {
+        let lru = three();
+        for key in 0..1_000 {
+            let bytes = u64::from(key * 7_919 % 1_500);
+            lru.insert(key % 50, Arc::new(key), bytes);
+            assert!(lru.bytes() <= 3 * (VALUE + ENTRY_BYTES));
+        }
+        for key in 0..50 {
+            lru.remove(&key);
+        }
+        assert_eq!(lru.bytes(), 0);
+    }
+
+    #[test]
+    fn a_value_in_the_place_of_another_frees_its_room() {
+        let lru = three();
+        keep(&lru, 1);
+        lru.insert(1, Arc::new(2), VALUE);
+        assert_eq!(lru.bytes(), VALUE + ENTRY_BYTES);
+        assert_eq!(value(&lru, 1), Some(2));
+    }
+
+    #[test]
+    fn a_value_that_is_too_large_is_not_kept_and_the_old_one_is_gone() {
+        let lru = three();
+        keep(&lru, 1);
+        keep(&lru, 2);
+        let too_large = 3 * (VALUE + ENTRY_BYTES) / 2 + 1;
+        assert!(!lru.has_room_for(too_large));
+        lru.insert(1, Arc::new(0), too_large);
+        assert_eq!((value(&lru, 1), value(&lru, 2)), (None, Some(20)));
+    }
+
+    #[test]
+    fn no_room_keeps_nothing() {
+        let lru = Lru::new(0, 2);
+        keep(&lru, 1);
+        assert_eq!((value(&lru, 1), lru.bytes()), (None, 0));
+    }
+}
