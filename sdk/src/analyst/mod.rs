@@ -63,7 +63,8 @@ use serde::de::DeserializeOwned;
 
 use crate::{Failure, Info};
 pub use question::{
-    Message, QUESTION_BYTES_MAX, QUESTIONS_MAX, Question, Reply, Role, SCHEMA_BYTES_MAX,
+    MESSAGES_MAX, Message, QUESTION_BYTES_MAX, QUESTIONS_MAX, Question, Reply, Role,
+    SCHEMA_BYTES_MAX,
 };
 pub use task::{Finding, Model, Subject, Task};
 

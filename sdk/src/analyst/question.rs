@@ -8,6 +8,8 @@ use crate::Failure;
 
 /// Most questions of one task.
 pub const QUESTIONS_MAX: usize = 4;
+/// Most messages of one question.
+pub const MESSAGES_MAX: usize = 64;
 /// Most bytes of a question's messages in all.
 pub const QUESTION_BYTES_MAX: usize = 1 << 20;
 /// Most bytes of a question's schema.
@@ -16,9 +18,9 @@ pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
 /// A question to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What it is asked, in order; at least one message, [`QUESTION_BYTES_MAX`] in all.
+    /// What it is asked, in order; one message at least, [`MESSAGES_MAX`] and [`QUESTION_BYTES_MAX`] at most.
     pub messages: Vec<Message>,
-    /// JSON Schema (draft 2020-12) of the answer, [`SCHEMA_BYTES_MAX`] as text.
+    /// JSON Schema (draft 2020-12) of the answer, [`SCHEMA_BYTES_MAX`] as text; without `$ref`, `pattern` and `patternProperties`.
     pub schema: Value,
     /// Most tokens of the answer; 0 is as many as the model gives.
     pub answer_tokens: u32,

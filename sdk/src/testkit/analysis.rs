@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Page;
 use crate::analyst::{
-    Analyst, Finding, MEMO_BYTES_MAX, Model, QUESTION_BYTES_MAX, QUESTIONS_MAX, Question, Reply,
-    SCHEMA_BYTES_MAX, Step, Subject, Task,
+    Analyst, Finding, MEMO_BYTES_MAX, MESSAGES_MAX, Model, QUESTION_BYTES_MAX, QUESTIONS_MAX,
+    Question, Reply, SCHEMA_BYTES_MAX, Step, Subject, Task,
 };
 use crate::{Failure, options};
 
@@ -172,8 +172,9 @@ fn analyse<A: Analyst>(
 fn check(question: &Question, memo: &[u8]) {
     let schema = question.schema.to_string();
     assert!(
-        !question.messages.is_empty(),
-        "a question without a message"
+        (1..=MESSAGES_MAX).contains(&question.messages.len()),
+        "a question of {} messages, 1 to {MESSAGES_MAX} are allowed",
+        question.messages.len()
     );
     for (what, bytes, bytes_max) in [
         ("the question", question.bytes(), QUESTION_BYTES_MAX),
@@ -189,4 +190,24 @@ fn check(question: &Question, memo: &[u8]) {
         question.schema.is_object() || question.schema.is_boolean(),
         "the schema is `{schema}`"
     );
+    assert!(
+        !has_forbidden(&question.schema),
+        "the schema has `$ref`, `pattern` or `patternProperties`: `{schema}`"
+    );
+}
+
+/// Whether a schema has a keyword that no model has to know.
+fn has_forbidden(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keys) => keys.iter().any(|(key, value)| {
+            let is_own = match key.as_str() {
+                "$ref" | "$dynamicRef" | "$recursiveRef" | "pattern" => value.is_string(),
+                "patternProperties" => value.is_object(),
+                _ => false,
+            };
+            is_own || has_forbidden(value)
+        }),
+        Value::Array(values) => values.iter().any(has_forbidden),
+        _ => false,
+    }
 }
