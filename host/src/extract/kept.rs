@@ -57,6 +57,7 @@ impl Kept {
         let is_picture =
             |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
         self.is_on
+            && plan.analyst.is_none()
             && plan.needs_document()
             && !plan.formats.iter().any(|choice| is_picture(&choice.format))
     }
@@ -148,6 +149,8 @@ fn plugins(plan: &OutputPlan) -> Vec<(Kind, &str)> {
         cookies: _,
         chunking,
         max_size: _,
+        // Such plans' outputs are not kept.
+        analyst: _,
     } = plan;
     let mut plugins = Vec::with_capacity(4);
     for choice in formats {

@@ -17,7 +17,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::plan::{Chunking, Format, FormatChoice, LinkRewrite};
+    use crate::plan::{AnalystChoice, Chunking, Format, FormatChoice, LinkRewrite};
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
@@ -50,6 +50,11 @@ mod tests {
                 options: json!({"value": 1}),
             }),
             max_size: Some(1),
+            analyst: Some(AnalystChoice {
+                name: "mine".to_owned(),
+                options: json!({}),
+                model: None,
+            }),
         }
     }
 
@@ -86,12 +91,13 @@ mod tests {
             headers,
             cookies,
             chunking,
-            max_size
+            max_size,
+            analyst
         );
         let n_forms = forms.len();
         forms.sort();
         forms.dedup();
-        assert_eq!((forms.len(), n_forms), (18, 18));
+        assert_eq!((forms.len(), n_forms), (19, 19));
         assert_eq!(usual().canonical(), usual().canonical());
     }
 

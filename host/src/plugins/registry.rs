@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::load::{Loaded, Origin};
 use super::{
-    ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, PluginInfo, ProviderPlugin,
+    AnalystPlugin, ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, PluginInfo,
+    ProviderPlugin,
 };
 
 /// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
@@ -77,6 +78,14 @@ impl Registry {
     /// What is known of the plugin of this kind and name.
     pub fn info(&self, kind: Kind, name: &str) -> Option<&PluginInfo> {
         self.find(kind, name).map(Loaded::info)
+    }
+
+    /// The analyst of this name.
+    pub fn analyst(&self, name: &str) -> Option<Arc<AnalystPlugin>> {
+        match self.find(Kind::Analyst, name)? {
+            Loaded::Analyst(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
     }
 
     /// The providers, in the order of the manifest: the operator's order of preference.

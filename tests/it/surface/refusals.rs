@@ -233,7 +233,7 @@ async fn bodies_over_the_limit_are_refused_and_the_connection_lives() {
 fn properties<'a>(surface: &'a Surface, operation: &Operation<'a>) -> Map<String, Value> {
     let mut schema = &operation.described["requestBody"]["content"]["application/json"]["schema"];
     if schema["oneOf"].is_array() {
-        schema = &schema["oneOf"][0];
+        schema = &schema["oneOf"][0]["allOf"][0];
     }
     let name = schema["$ref"].as_str().unwrap_or_default();
     let resolved = match name.strip_prefix('#') {

@@ -87,12 +87,12 @@ pub(super) fn complete(document: &mut Value) {
     let Some(paths) = document["paths"].as_object_mut() else {
         return;
     };
-    for methods in paths.values_mut() {
+    for (path, methods) in paths {
         let Some(methods) = methods.as_object_mut() else {
             continue;
         };
         for (method, operation) in methods {
-            complete_operation(method, operation);
+            complete_operation(path, method, operation);
         }
     }
 }
@@ -112,7 +112,7 @@ fn error_schema() -> Value {
     })
 }
 
-fn complete_operation(method: &str, operation: &mut Value) {
+fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     if method == "get"
         && let Some(operation) = operation.as_object_mut()
     {
@@ -123,7 +123,7 @@ fn complete_operation(method: &str, operation: &mut Value) {
     // The operator's own key has no rate.
     let is_limited = operation.pointer("/security/0/key").is_some();
     let has_body = operation.get("requestBody").is_some();
-    batch(operation);
+    batch(path, operation);
     if has_body && method == "post" {
         idempotency(operation);
     }
@@ -164,15 +164,18 @@ fn add(responses: &mut Map<String, Value>, shared: &[Shared]) {
     }
 }
 
-/// A request object may also be an array of them.
-fn batch(operation: &mut Value) {
+/// A request object may also be an array of them, and has an address unless the path says which page.
+fn batch(path: &str, operation: &mut Value) {
     let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
-    if let Some(schema) = schema
-        && schema.get("$ref").is_some_and(|name| name == BATCHED)
-    {
-        let one = schema.take();
-        *schema = json!({"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]});
+    let Some(schema) = schema else { return };
+    if schema.get("$ref").is_none_or(|name| name != BATCHED) {
+        return;
     }
+    if path.starts_with("/fetch/") || path.ends_with("/resume") {
+        return;
+    }
+    let one = json!({"allOf": [schema.take()], "required": ["url"]});
+    *schema = json!({"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]});
 }
 
 fn idempotency(operation: &mut Value) {
