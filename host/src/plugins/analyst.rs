@@ -129,6 +129,21 @@ impl AnalystPlugin {
         })
     }
 
+    /// [`start`](Self::start) outside its counters, for the first call after loading: an analyst that asks without a model is found
+    /// out here.
+    pub(super) fn try_start(&self, task: &AnalystTask<'_>) -> Measured<AnalystStep> {
+        let Measured {
+            result,
+            elapsed,
+            memory_peak,
+        } = self.backend.start(task);
+        Measured {
+            result: result.and_then(|said| self.checked(task, said)),
+            elapsed,
+            memory_peak,
+        }
+    }
+
     fn size(&self, task: &AnalystTask<'_>) -> u64 {
         match task.subject {
             AnalystSubject::Page(page) => page.size(self.core.info.needs, task.options),

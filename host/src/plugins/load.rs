@@ -88,7 +88,7 @@ impl Loaded {
             }
             Self::Chunker(plugin) => forget(plugin.backend.chunk(sample::TEXT, OPTIONS)),
             Self::Analyst(plugin) => sample::with_page(|page| {
-                forget(plugin.backend.start(&AnalystTask {
+                forget(plugin.try_start(&AnalystTask {
                     subject: AnalystSubject::Page(page),
                     options: OPTIONS,
                     model: None,

@@ -74,7 +74,7 @@ impl Guest {
             needs: 0,
             on_describe: String::new(),
             body: body.to_owned(),
-            resume: String::new(),
+            resume: "unreachable".to_owned(),
             extra: String::new(),
             core_imports: String::new(),
             imports: Imports::default(),

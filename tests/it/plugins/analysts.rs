@@ -150,6 +150,19 @@ fn options_are_checked_against_the_schema_and_by_the_analyst() {
     assert!(wrong.starts_with("`/n`: "), "{wrong}");
 }
 
+#[test]
+fn an_analyst_that_asks_without_a_model_is_not_loaded() {
+    let guest = Guest::new("analyst", "pushy", hostile::ASK);
+    let shelf = Shelf::new();
+    shelf.put(&guest);
+    shelf.manifest(&entry(&guest, ""));
+    let refusal = shelf.refusal();
+    assert!(
+        refusal.contains("analyst `pushy`") && refusal.contains("there is no model"),
+        "{refusal}"
+    );
+}
+
 /// Lets `start` misbehave, and checks that the analyst answers afterwards.
 fn misbehave(misdeed: &str, limits: &str, model: Option<ModelSize>) -> Fault {
     let analyst = load(&Guest::asking_analyst("bad").when_asked(misdeed), limits);

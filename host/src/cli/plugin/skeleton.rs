@@ -49,7 +49,9 @@ impl KindName {
             Self::Filter => r#""filters": {"NAME": {}}"#,
             Self::Extractor => r#""extractors": {"NAME": {}}"#,
             Self::Chunker => r#""chunking_alg": {"type": "NAME", "value": 1}"#,
-            Self::Analyst => r#""analyst": "NAME""#,
+            Self::Analyst => {
+                "POST /pipeline/label, when its entry has the name `label`; likewise `contacts`, `qa`, `filter_links`"
+            }
             Self::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
         }
     }
