@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::scrape::{write_wrk_script, wrk_at};
+use crate::scrape::{Answers, write_wrk_script, wrk_at};
 use crate::servers::{Nginx, Trawl};
 use crate::{accounts, corpus};
 
@@ -77,10 +77,11 @@ fn measure(case: &Case) -> anyhow::Result<()> {
     let (base, format) = (&nginx.base, case.format);
     let body = format!(r#"{{"url":"{base}/page.html","return_format":"{format}"}}"#);
     let script = path.join("case.lua");
-    write_wrk_script(&script, &trawl.key, std::iter::once(body))?;
+    write_wrk_script(&script, &trawl.key, std::iter::once(body), Answers::Counted)?;
     // Whoever comes before the page is there fetches it too: not so many at first.
     wrk_at(&script, &trawl.base, 1, 2)?;
     wrk_at(&script, &trawl.base, WARM_SECONDS, CONNECTIONS)?;
+    let failed_before = trawl.failed_pages()?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let before = trawl.cpu_time()?;
@@ -98,7 +99,7 @@ fn measure(case: &Case) -> anyhow::Result<()> {
         case.goal,
         load.p50_ms,
         load.p99_ms,
-        load.failed,
+        load.failed + trawl.failed_pages()? - failed_before,
         Duration::as_secs_f64(cpu) * 1e6 / n_requests,
         trawl.peak_mib()?,
     );

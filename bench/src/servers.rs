@@ -170,6 +170,17 @@ impl Trawl {
         serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {said}"))
     }
 
+    /// Pages that failed since it began, as `/metrics` has them.
+    pub(crate) fn failed_pages(&self) -> anyhow::Result<u64> {
+        let url = format!("{}/metrics", self.base);
+        let output = Command::new("curl").args(["-s", &url]).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let count = text
+            .lines()
+            .find_map(|line| line.strip_prefix("trawl_pages_total{outcome=\"failed\"} "));
+        Ok(count.map_or(Ok(0), str::parse)?)
+    }
+
     /// Bytes of all files in the data directory.
     pub(crate) fn stored_bytes(&self) -> anyhow::Result<u64> {
         let mut folders = vec![self.data.clone()];

@@ -70,6 +70,11 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .map_err(twice)?;
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
+    metrics::describe_counter!(
+        "trawl_outputs_total",
+        "Pages whose outputs were made before (hit) or not (miss)"
+    );
+    metrics::describe_gauge!("trawl_outputs_bytes", "Memory of outputs that are kept");
     metrics::describe_counter!("trawl_smart_total", "Pages that needed a browser, by rule");
     metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
     metrics::describe_counter!(

@@ -100,7 +100,8 @@ impl<'a> Entry<'a> {
 
 fn content_bytes(content: &Content) -> usize {
     let piece_bytes = |piece: &Piece| match piece {
-        Piece::Text(text) => text.len() + text.len() / 16,
+        Piece::Text(text) => text.len() + text.len() / 8,
+        Piece::Written(written) => written.get().len(),
         Piece::Bytes(bytes) => bytes.len() * 4,
         Piece::Chunks(chunks) => chunks.iter().map(|chunk| chunk.len() + 8).sum(),
     };
@@ -130,6 +131,7 @@ impl Serialize for PieceForm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Piece::Text(text) => serializer.serialize_str(text),
+            Piece::Written(written) => written.serialize(serializer),
             Piece::Bytes(bytes) => serializer.serialize_bytes(bytes),
             Piece::Chunks(chunks) => serializer.collect_seq(chunks),
         }
@@ -184,6 +186,32 @@ mod tests {
                     "transform_cost": 0.0, "total_cost": 0.000047},
             })
         );
+    }
+
+    #[test]
+    fn content_that_was_kept_is_the_content_that_was_made() {
+        let texts = ["", "a \"b\"\n\u{1}\u{7f}\u{2028} \\ / ü 🦀"];
+        for text in texts {
+            let piece = Piece::Text(text.to_owned());
+            let of = |piece: &Piece| {
+                [
+                    Content::One(piece.clone()),
+                    Content::ByFormat(vec![("raw".to_owned(), piece.clone())]),
+                ]
+            };
+            let both = [of(&piece), of(&piece.clone().written())].map(|contents| {
+                contents.map(|content| {
+                    let mut written = Vec::new();
+                    let outcome = PageOutcome {
+                        content,
+                        ..PageOutcome::default()
+                    };
+                    write(&outcome, &mut written);
+                    written
+                })
+            });
+            assert_eq!(both[0], both[1]);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is seen of every request: its id, its span, its metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
@@ -72,12 +72,13 @@ fn request_id(headers: &HeaderMap) -> String {
     sent.map_or_else(new_id, str::to_owned)
 }
 
+/// A process has a number by chance and counts from there: ids have to be told apart, also from those of the process before, and
+/// are no secret. When there is no randomness the count has to do.
 fn new_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    // An id only has to be told apart from others, so a counter does when there is no randomness.
-    let random = getrandom::u64().unwrap_or_default();
-    format!("{random:016x}{count:08x}")
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
+    let (process, count) = (*PROCESS, COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("{process:016x}{count:08x}")
 }
 
 /// The route without its version, so that `/x` and `/v1/x` are one.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, any, get, post};
 use axum::{Router, extract::DefaultBodyLimit};
+use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -22,24 +23,25 @@ use super::{
 pub fn router(service: Arc<dyn Service>) -> Router {
     let rates = Arc::new(Rates::new(service.requests_per_minute(), Instant::now()));
     let api = Api { service, rates };
-    // Inside out: what is added last sees a request first.
     let keyed = both(keyed_routes())
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(from_fn_with_state(api.clone(), auth::require_key));
     let not_lines = DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
+    let compression = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(not_lines);
+    // Outside in. One stack, because a router boxes what it adds a layer to, and copies every box for every request.
+    let layers = ServiceBuilder::new()
+        .layer(from_fn(observe::observe))
+        .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(compression)
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
     both(open_routes())
         .method_not_allowed_fallback(error::method_not_allowed)
         .merge(keyed)
         .fallback(error::not_found)
-        .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining))
-        .layer(DefaultBodyLimit::disable())
-        .layer(
-            CompressionLayer::new()
-                .quality(CompressionLevel::Fastest)
-                .compress_when(not_lines),
-        )
-        .layer(CatchPanicLayer::custom(error::panicked))
-        .layer(from_fn(observe::observe))
+        .layer(layers)
         .with_state(api)
 }
 

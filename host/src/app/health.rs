@@ -11,7 +11,7 @@ use crate::api::Health;
 use crate::billing::Tariff;
 use crate::egress::SAMPLE_HOST;
 use crate::fetch::CookieJar;
-use crate::model::{Content, Nanodollars, Piece};
+use crate::model::{Content, Nanodollars};
 use crate::page::{self, RunContext};
 use crate::plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
@@ -93,7 +93,7 @@ impl App {
         )
         .await;
         let error = outcome.error.or_else(|| match outcome.content {
-            Content::One(Piece::Text(text)) if !text.is_empty() => None,
+            Content::One(piece) if piece.text().is_some_and(|text| !text.is_empty()) => None,
             _ => Some("the sample page came back empty".to_owned()),
         });
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -11,11 +11,16 @@ use crate::model::FetchedPage;
 
 const MIB: u64 = 1 << 20;
 
+/// A cache that reads every page from disk.
 fn open(folder: &Path, bytes_max: u64) -> Arc<PageCache> {
+    open_with(folder, bytes_max, 0)
+}
+
+fn open_with(folder: &Path, bytes_max: u64, memory_bytes_max: u64) -> Arc<PageCache> {
     PageCache::open(CacheConfig {
         folder: folder.to_owned(),
         bytes_max,
-        memory_bytes_max: 0,
+        memory_bytes_max,
         clock: Clock::fake(Timestamp(1_000)),
     })
     .expect("a page cache")
@@ -126,6 +131,39 @@ async fn equal_bodies_are_kept_once() {
     cache.flush().await;
     assert!(files(folder.path()).is_empty());
     assert_eq!(cache.bytes(), 0);
+}
+
+#[tokio::test]
+async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_forgotten() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open_with(folder.path(), MIB, MIB);
+    let body_of = async |key: &str| {
+        let page = cache.find(&hash(key)).await?;
+        // What is made of a page is kept under this hash.
+        assert!(
+            page.body_hash()
+                .is_none_or(|known| known == blake3::hash(&page.body))
+        );
+        Some(page.body.clone())
+    };
+    cache.keep(hash("a"), page("one"));
+    cache.keep(hash("b"), page("one"));
+    cache.flush().await;
+    assert_eq!(body_of("a").await.expect("read"), "one");
+    for file in files(folder.path()) {
+        std::fs::remove_file(file).expect("removed");
+    }
+    assert_eq!(body_of("a").await.expect("in memory"), "one");
+    assert_eq!(body_of("b").await, None);
+    cache.keep(hash("a"), page("two"));
+    for _ in 0..2 {
+        assert_eq!(body_of("a").await.expect("the new one"), "two");
+        cache.flush().await;
+    }
+    cache.forget(&hash("a"));
+    assert_eq!(body_of("a").await, None);
+    cache.flush().await;
+    assert_eq!(body_of("a").await, None);
 }
 
 #[tokio::test]

@@ -84,9 +84,13 @@ impl OutputArgs {
         if let Some(error) = outcome.error {
             bail!("{}: {error} (status {})", outcome.url, outcome.status);
         }
-        match outcome.content {
-            Content::One(Piece::Bytes(bytes)) => super::print_bytes(&bytes),
-            Content::One(Piece::Text(text)) => super::print_bytes(text.as_bytes()),
+        let text = match &outcome.content {
+            Content::One(piece) => piece.text(),
+            Content::ByFormat(_) => None,
+        };
+        match (&outcome.content, text) {
+            (Content::One(Piece::Bytes(bytes)), _) => super::print_bytes(bytes),
+            (_, Some(text)) => super::print_bytes(text.as_bytes()),
             _ => bail!("the content is not one piece; ask for it with `--json`"),
         }
         .context("cannot write the content")

@@ -3,8 +3,8 @@
 //! Outputs are a pure function of what [`Kept::key`] hashes: the body, its address and type, the plan, and the files and limits of the
 //! plugins that the plan names. So they are never out of date: a plugin that is reloaded has another hash, and what nobody asks
 //! for any more goes by itself. Left out are
-//! - pages that a request had something of its caller for, and pages handed in: that a body was seen before is nobody's business
-//!   but its owner's, and a page of a provider has still to be scrubbed;
+//! - pages that the page cache may not keep, pages of browsers and providers, and pages handed in: what was made for one caller,
+//!   with headers, cookies or credentials of its own, is nobody else's business, not even that it was made;
 //! - pictures, which no two pages share, and native plugins, which need not be pure;
 //! - everything that failed, in whole or in part: the next try may have more time.
 
@@ -103,11 +103,15 @@ impl Kept {
 
     /// What is to be kept of outputs that were just made.
     pub(super) fn keeping(&self, key: Key, outputs: &Outputs) -> Option<KeepingOutputs> {
+        if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
+            return None;
+        }
+        let outputs = outputs.clone().written();
         let bytes = outputs.bytes();
-        (outputs.failure.is_none() && self.outputs.has_room_for(bytes)).then(|| KeepingOutputs {
+        Some(KeepingOutputs {
             kept: Arc::clone(&self.outputs),
             key,
-            outputs: Arc::new(outputs.clone()),
+            outputs: Arc::new(outputs),
             bytes,
         })
     }

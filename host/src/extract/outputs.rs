@@ -36,6 +36,22 @@ impl Outputs {
         }
     }
 
+    /// The same, to be shared by many: strings of content as JSON has them.
+    pub(super) fn written(self) -> Self {
+        let content = match self.content {
+            Content::One(piece) => Content::One(piece.written()),
+            Content::ByFormat(pieces) => {
+                let pieces = pieces.into_iter();
+                Content::ByFormat(
+                    pieces
+                        .map(|(name, piece)| (name, piece.written()))
+                        .collect(),
+                )
+            }
+        };
+        Self { content, ..self }
+    }
+
     /// Bytes that they take in memory, about.
     pub(super) fn bytes(&self) -> u64 {
         let values = [
@@ -60,6 +76,7 @@ impl Outputs {
 fn content_bytes(content: &Content) -> usize {
     let piece_bytes = |piece: &Piece| match piece {
         Piece::Text(text) => text.capacity(),
+        Piece::Written(written) => written.get().len(),
         Piece::Bytes(bytes) => bytes.capacity(),
         Piece::Chunks(chunks) => {
             let texts: usize = chunks.iter().map(String::capacity).sum();

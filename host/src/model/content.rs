@@ -1,9 +1,13 @@
 //! `content` of a page and the fields beside it, before they have a wire form.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 /// `content` of an entry. Never null on the wire.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Content {
     /// One format was asked for with a string.
     One(Piece),
@@ -33,12 +37,57 @@ pub struct Fields {
 }
 
 /// One format's content.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Piece {
     /// A string.
     Text(String),
+    /// A string as JSON has it: of content that was kept, so that it is written once and not for every answer.
+    Written(Arc<RawValue>),
     /// A list of integers 0 to 255.
     Bytes(Vec<u8>),
     /// A list of strings.
     Chunks(Vec<String>),
+}
+
+impl Piece {
+    /// The same, to be shared by many: a string as JSON has it.
+    #[must_use]
+    pub fn written(self) -> Self {
+        match self {
+            // Writing a string fails for want of memory alone.
+            Self::Text(text) => match to_raw_value(&text) {
+                Ok(written) => Self::Written(Arc::from(written)),
+                Err(_) => Self::Text(text),
+            },
+            other => other,
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(text.into()),
+            Self::Written(written) => serde_json::from_str::<String>(written.get())
+                .ok()
+                .map(Cow::from),
+            Self::Bytes(_) | Self::Chunks(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_that_was_written_is_the_same_string() {
+        for text in ["", "a \"b\"\n\u{1}\\ ü 🦀"] {
+            let written = Piece::Text(text.to_owned()).written();
+            assert!(matches!(written, Piece::Written(_)));
+            assert_eq!(written.text().as_deref(), Some(text));
+        }
+        let bytes = Piece::Bytes(vec![1]).written();
+        assert!(matches!(&bytes, Piece::Bytes(bytes) if *bytes == [1]));
+        assert_eq!(bytes.text(), None);
+    }
 }

@@ -152,7 +152,7 @@ pub async fn produce(
             return (with_vendor(outcome, vendor), Usage::default());
         }
     };
-    let sharing = match is_everyones && plan.fetch.cache.enabled {
+    let sharing = match is_everyones {
         true => Sharing::Everyones { body_hash },
         false => Sharing::Nobodys,
     };
@@ -247,7 +247,7 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
 enum Sharing {
     /// Anyone who asks gets this page. The hash of its body, when it is known.
     Everyones { body_hash: Option<blake3::Hash> },
-    /// Something of the caller was sent for it, a provider or a browser made it, or the caller wants nothing kept.
+    /// Something of the caller was sent for it, a provider or a browser made it, or it is not to be kept.
     Nobodys,
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Got {
     pub(super) keeping: Option<Keeping>,
     /// Hash of its body, of a page that was kept.
     pub(super) body_hash: Option<blake3::Hash>,
+    /// Whether the cache keeps it or may keep it: then so may those who keep what is made of it.
+    pub(super) is_everyones: bool,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
@@ -183,6 +185,7 @@ impl Dealing<'_> {
             told: Some(told(kept, status, reason, self.cache.now())),
             keeping: None,
             body_hash: kept.body_hash(),
+            is_everyones: true,
         }
     }
 
@@ -196,6 +199,7 @@ impl Dealing<'_> {
             && cache::is_storable(&valid.page(self.url), &self.request, now);
         let mut got = self.served(&valid, "revalidated", None);
         got.fetched.page.cookies.clone_from(&answer.page.cookies);
+        got.is_everyones = is_everyones;
         match is_everyones {
             true => self.cache.keep(self.key, valid),
             false => self.cache.forget(&self.key),
@@ -245,6 +249,7 @@ impl Got {
         Self {
             fetched,
             told: None,
+            is_everyones: keeping.is_some(),
             keeping,
             body_hash: None,
         }

@@ -76,7 +76,8 @@ pub struct Served {
     pub keeping: Option<Keeping>,
     /// Hash of the body, when it is known already.
     pub body_hash: Option<blake3::Hash>,
-    /// Whether anyone who asks gets this page: plain HTTP served it, and nothing of the caller was sent for it.
+    /// Whether anyone who asks gets this page: plain HTTP served it, nothing of the caller was sent for it, and neither its site nor
+    /// the caller wants it not to be kept.
     pub is_everyones: bool,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
@@ -401,7 +402,7 @@ impl Routing {
             is_kept,
             keeping: got.keeping,
             body_hash: got.body_hash,
-            is_everyones: fetched.request.is_some(),
+            is_everyones: got.is_everyones,
             vendor: None,
             error: None,
         })
