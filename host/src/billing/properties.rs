@@ -234,7 +234,11 @@ async fn spend(world: &World, task: i64) -> i64 {
 #[tokio::test]
 async fn everything_survives_a_restart() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account).await.expect("key");
+    let key = world
+        .billing
+        .create_key(&world.account, "")
+        .await
+        .expect("key");
     world
         .hold(500)
         .expect("money")
@@ -324,7 +328,7 @@ async fn keys_count_at_once_and_end_at_once() {
     let world = world(Nanodollars::ZERO).await;
     let billing = &world.billing;
     assert_eq!(billing.authenticate("tr_wrong"), None);
-    let key = billing.create_key(&world.account).await.expect("a key");
+    let key = billing.create_key(&world.account, "").await.expect("a key");
     assert!(billing.authenticate(key.expose()).is_some());
     let keys = billing.keys(&world.account);
     assert_eq!(keys.len(), 2);
@@ -341,7 +345,7 @@ async fn keys_count_at_once_and_end_at_once() {
 #[tokio::test]
 async fn every_file_is_private_and_has_no_key() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account).await;
+    let key = world.billing.create_key(&world.account, "").await;
     let key = key.expect("a key");
     let hidden = key.expose().get(11..).expect("a key is longer").as_bytes();
     for file in std::fs::read_dir(world.directory.path()).expect("a directory") {
