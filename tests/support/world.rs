@@ -18,6 +18,8 @@ pub struct World {
     pub browser: BrowserSettings,
     /// Variables of the server's environment.
     pub environment: Vec<(String, String)>,
+    /// Further lines of the configuration of a server that is a process of its own.
+    pub config: String,
     /// What the server logs, as `RUST_LOG`; the process's own when empty.
     pub log: &'static str,
     /// Where the services of `[[provider]]` entries are instead: `http://…`, each below its name.
@@ -40,6 +42,7 @@ impl World {
                 ..BrowserSettings::default()
             },
             environment: Vec::new(),
+            config: String::new(),
             log: "",
             vendors: None,
         };

@@ -12,8 +12,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    account, crawl, credits, fetch, health, links, plugins, providers, scrape, screenshot,
-    transform, unblocker, unlimited,
+    account, admin, crawl, credits, data, fetch, health, links, plugins, providers, scrape,
+    screenshot, transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -42,6 +42,8 @@ use super::{
         fetch::fetch,
         account::account,
         account::statement,
+        account::set_notices,
+        data::table,
         credits::credits,
         plugins::plugins,
         providers::providers,
@@ -65,10 +67,17 @@ impl Modify for KeyScheme {
 
 pub(super) async fn openapi(State(api): State<Api>) -> Result<Response, ApiError> {
     static FIXED: LazyLock<Value> =
-        LazyLock::new(|| serde_json::to_value(Interface::openapi()).unwrap_or_default());
+        LazyLock::new(|| serde_json::to_value(whole()).unwrap_or_default());
     let mut document = FIXED.clone();
     add_plugins(&mut document, &api.service.plugins());
     Form::Json.one(&document)
+}
+
+/// The endpoints of this folder and of those below it.
+fn whole() -> utoipa::openapi::OpenApi {
+    let mut document = Interface::openapi();
+    document.merge(admin::Operators::openapi());
+    document
 }
 
 /// Adds the options of the plugins in effect to the request objects, by the names that requests use. `status` is what

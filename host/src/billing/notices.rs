@@ -244,7 +244,8 @@ mod tests {
             let directory = DataDir::create(data).expect("a data directory");
             let store = SqliteStore::open(directory).await.expect("a store");
             let store: Arc<dyn Store> = Arc::new(store);
-            let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new());
+            let tasks = TaskTracker::new();
+            let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks);
             let billing = billing.await.expect("billing starts");
             let account = match billing.find(ALICE) {
                 Some(account) => account,

@@ -106,7 +106,8 @@ mod tests {
     use crate::store::{DataDir, Store};
 
     async fn start(store: &Arc<dyn Store>, clock: &Clock) -> Billing {
-        let billing = Billing::start(Arc::clone(store), clock.clone(), &TaskTracker::new());
+        let tasks = TaskTracker::new();
+        let billing = Billing::start(Arc::clone(store), clock.clone(), &tasks);
         billing.await.expect("billing starts")
     }
 

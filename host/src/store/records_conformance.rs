@@ -100,8 +100,10 @@ pub(super) async fn usage_is_added_up_by_account(store: &dyn Store) {
         account: account(2).id,
         ..other
     };
-    let created = store.create_account(&account(2), &key(2, 2), &[other]);
-    created.await.expect("a second account");
+    store
+        .create_account(&account(2), &key(2, 2), &[other])
+        .await
+        .expect("a second account");
     let at = |entry: Entry, at| Entry {
         at: Timestamp(at),
         ..entry

@@ -1,6 +1,8 @@
 //! The interface in process: a request in, an answer out.
 
+mod admin;
 mod answers;
+mod data;
 mod errors;
 mod sockets;
 mod unlimited;

@@ -1,0 +1,523 @@
+//! `/admin`: who may, what is wrong with a body, and what the answers look like.
+
+use axum::body::Body;
+use axum::http::Request;
+use serde_json::{Value, json};
+
+use super::world::{Answer, World};
+use crate::api::Service;
+
+async fn asked(world: &World, method: &str, path: &str, body: &str) -> Answer {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("authorization", "Bearer tra_admin")
+        .header("content-type", "application/json");
+    let body = Body::from(body.to_owned());
+    world.send(request.body(body).expect("a request")).await
+}
+
+async fn get(world: &World, path: &str) -> Value {
+    let answer = asked(world, "GET", path, "").await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.json()
+}
+
+async fn done(world: &World, method: &str, path: &str, body: Value) -> Value {
+    let answer = asked(world, method, path, &body.to_string()).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.json()
+}
+
+const ROUTES: [(&str, &str); 20] = [
+    ("GET", "/admin/accounts"),
+    ("POST", "/admin/accounts"),
+    ("GET", "/admin/accounts/test"),
+    ("PUT", "/admin/accounts/test/notices"),
+    ("GET", "/admin/accounts/test/keys"),
+    ("POST", "/admin/accounts/test/keys"),
+    ("DELETE", "/admin/accounts/test/keys/tr_x"),
+    ("GET", "/admin/accounts/test/webhook-secret"),
+    ("POST", "/admin/accounts/test/webhook-secret"),
+    ("POST", "/admin/accounts/test/top-ups"),
+    ("GET", "/admin/accounts/test/statement"),
+    ("PUT", "/admin/accounts/test/seats"),
+    ("POST", "/admin/accounts/test/seats/suspend"),
+    ("POST", "/admin/accounts/test/seats/resume"),
+    ("GET", "/admin/prices"),
+    ("GET", "/admin/prices/history"),
+    ("GET", "/admin/usage"),
+    ("GET", "/admin/verify"),
+    ("GET", "/v1/admin/accounts"),
+    ("POST", "/v1/admin/accounts"),
+];
+
+#[tokio::test]
+async fn only_the_admin_key_opens_the_door() {
+    let world = World::new().await;
+    for (method, path) in ROUTES {
+        for key in [None, Some(world.key.as_str()), Some("tra_other")] {
+            let mut request = Request::builder()
+                .method(method)
+                .uri(path)
+                .header("content-type", "application/json");
+            if let Some(key) = key {
+                request = request.header("authorization", format!("Bearer {key}"));
+            }
+            let answer = world
+                .send(request.body(Body::from("{}")).expect("a request"))
+                .await;
+            let said = (answer.status.as_u16(), answer.body.as_str());
+            assert_eq!(said, (401, r#"{"error":"invalid api key"}"#), "{path}");
+            assert_eq!(answer.header("ratelimit-limit"), "");
+        }
+    }
+    let wrong_method = asked(&world, "DELETE", "/admin/accounts", "").await;
+    assert_eq!(wrong_method.status, 405);
+    let nowhere = asked(&world, "GET", "/admin/nowhere", "").await;
+    assert_eq!(nowhere.status, 404);
+    // The operator's key is no account's key.
+    let scrape = asked(&world, "POST", "/scrape", r#"{"url":"a.com"}"#).await;
+    assert_eq!(scrape.status, 401);
+    assert_eq!(world.service.billing().accounts().len(), 1);
+}
+
+#[tokio::test]
+async fn every_route_is_documented_with_its_answers() {
+    let world = World::new().await;
+    let document = get(&world, "/openapi.json").await;
+    for (method, path) in ROUTES.iter().filter(|(_, path)| path.starts_with("/admin")) {
+        let path = path
+            .replace("/test", "/{account}")
+            .replace("tr_x", "{prefix}");
+        let operation = &document["paths"][&path][method.to_lowercase()];
+        assert!(operation["responses"]["200"].is_object(), "{method} {path}");
+        assert!(operation["responses"]["401"].is_object(), "{method} {path}");
+        assert!(operation["description"].is_string(), "{method} {path}");
+    }
+    for (method, path) in [("put", "/account/notices"), ("get", "/data/{table}")] {
+        assert!(document["paths"][path][method].is_object(), "{path}");
+    }
+    let schemas = &document["components"]["schemas"];
+    assert!(schemas["Account"]["example"]["keys"].is_array());
+    assert!(schemas["TopUp"]["example"].is_object());
+}
+
+#[tokio::test]
+async fn an_account_from_its_first_dollar_to_its_last_key() {
+    let world = World::new().await;
+    let body = json!({"name": "alice", "dollars": 500});
+    let created = done(&world, "POST", "/admin/accounts", body).await;
+    assert_eq!(
+        (&created["name"], &created["balance"]),
+        (&json!("alice"), &json!(525.0))
+    );
+    let first = created["api_key"].as_str().expect("a key");
+    assert!(world.service.billing().authenticate(first).is_some());
+
+    let body = json!({"dollars": "0.000000001", "id": "one"});
+    for repeated in [false, true] {
+        let path = "/admin/accounts/alice/top-ups";
+        let paid = done(&world, "POST", path, body.clone()).await;
+        assert_eq!(
+            (&paid["repeated"], &paid["bonus"]),
+            (&json!(repeated), &json!(0.0))
+        );
+        assert_eq!(paid["balance"], 525.000000001);
+    }
+    let id = created["id"].as_str().expect("an id");
+    let by_id = get(&world, &format!("/v1/admin/accounts/{id}")).await;
+    let by_name = get(&world, "/admin/accounts/alice").await;
+    assert_eq!(
+        (&by_id, &by_name["keys"][0]["name"]),
+        (&by_name, &json!(null))
+    );
+
+    let path = "/admin/accounts/alice/keys";
+    let key = done(&world, "POST", path, json!({"name": "ci"})).await;
+    let key = key["api_key"].as_str().expect("a key").to_owned();
+    assert!(world.service.billing().authenticate(&key).is_some());
+    let listed = get(&world, path).await;
+    assert_eq!(listed["count"], 2);
+    let keys = listed["data"].as_array().expect("keys");
+    let ci = keys.iter().find(|key| key["name"] == "ci").expect("a name");
+    assert!(
+        ci["last_used"].is_string() && ci.get("revoked").is_none(),
+        "{ci}"
+    );
+    assert!(!listed.to_string().contains(&key));
+    let revoke = format!("{path}/{}", ci["key"].as_str().expect("a prefix"));
+    let revoked = asked(&world, "DELETE", &revoke, "").await;
+    assert_eq!(revoked.json(), json!({"revoked": true}));
+    assert!(world.service.billing().authenticate(&key).is_none());
+    assert_eq!(asked(&world, "DELETE", &revoke, "").await.status, 404);
+    assert_eq!(get(&world, path).await["count"], 1);
+    let all = get(&world, &format!("{path}?all=true")).await;
+    assert!(
+        all["data"]
+            .as_array()
+            .expect("keys")
+            .iter()
+            .any(|key| key["revoked"].is_string())
+    );
+
+    let seats = done(
+        &world,
+        "PUT",
+        "/admin/accounts/alice/seats",
+        json!({"seats": 1}),
+    )
+    .await;
+    assert_eq!(
+        (
+            &seats["charged"],
+            &seats["account"]["subscription"]["seats"]
+        ),
+        (&json!(20.0), &json!(1))
+    );
+    for (verb, state) in [("suspend", "suspended"), ("resume", "active")] {
+        let path = format!("/admin/accounts/alice/seats/{verb}");
+        let changed = done(&world, "POST", &path, json!({})).await;
+        assert_eq!(changed["account"]["subscription"]["state"], state);
+    }
+    let path = "/admin/accounts/alice/webhook-secret";
+    let secret = get(&world, path).await;
+    assert_eq!(get(&world, path).await, secret);
+    let renewed = done(&world, "POST", path, json!({})).await;
+    assert_ne!(renewed, secret);
+    assert_eq!(get(&world, path).await, renewed);
+
+    let statement = get(&world, "/admin/accounts/alice/statement?from=2020-01-01").await;
+    assert_eq!(statement["closing_balance"], 505.000000001);
+    let table = asked(
+        &world,
+        "GET",
+        "/admin/accounts/alice/statement?format=csv",
+        "",
+    )
+    .await;
+    assert!(table.body.starts_with("seq,at,kind"), "{}", table.body);
+    let usage = get(&world, "/admin/usage?from=2020-01-01&to=2999-01-01").await;
+    assert_eq!(usage["total"]["top_ups"], 510.000000001);
+    assert_eq!(
+        (&usage["total"]["bonuses"], &usage["total"]["seats"]),
+        (&json!(25.0), &json!(20.0))
+    );
+    assert_eq!(usage["accounts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        get(&world, "/admin/usage?to=2020-01-01").await["accounts"],
+        json!([])
+    );
+    let audit = get(&world, "/admin/verify").await;
+    assert_eq!(
+        (&audit["ok"], &audit["accounts"]),
+        (&json!(true), &json!(2))
+    );
+}
+
+#[tokio::test]
+async fn accounts_are_listed_a_page_at_a_time() {
+    let world = World::new().await;
+    for n in 0..5 {
+        let body = json!({"name": format!("account {n}")});
+        done(&world, "POST", "/admin/accounts", body).await;
+    }
+    let listed = get(&world, "/admin/accounts?limit=2&page=2").await;
+    let names: Vec<_> = listed["data"]
+        .as_array()
+        .expect("accounts")
+        .iter()
+        .map(|account| account["name"].clone())
+        .collect();
+    assert_eq!(
+        (names, &listed["count"]),
+        (vec![json!("account 2"), json!("account 3")], &json!(6))
+    );
+    assert_eq!(listed["data"][0].get("keys"), None);
+    let beyond = get(&world, "/admin/accounts?page=18446744073709551615").await;
+    assert_eq!((&beyond["data"], &beyond["count"]), (&json!([]), &json!(6)));
+    let spaced = get(&world, "/admin/accounts/account%201").await;
+    assert_eq!(spaced["name"], "account 1");
+}
+
+#[tokio::test]
+async fn prices_have_a_history() {
+    let world = World::new().await;
+    let billing = world.service.billing();
+    for gigabyte in ["1", "1", "2"] {
+        let prices = json!({"gigabyte": gigabyte});
+        billing.keep_prices(&prices).await.expect("kept");
+    }
+    let now = get(&world, "/admin/prices").await;
+    assert_eq!(now["prices"], json!({"gigabyte": "2"}));
+    assert!(
+        now["note"]
+            .as_str()
+            .is_some_and(|note| note.contains("restart"))
+    );
+    let history = get(&world, "/v1/admin/prices/history").await;
+    assert_eq!(history["count"], 2);
+    assert_eq!(history["data"][0]["prices"], json!({"gigabyte": "1"}));
+    assert_eq!(history["data"][1]["since"], now["since"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_refused_by_its_name() {
+    let world = World::new().await;
+    let accounts = "/admin/accounts";
+    let top_ups = "/admin/accounts/test/top-ups";
+    let seats = "/admin/accounts/test/seats";
+    let keys = "/admin/accounts/test/keys";
+    let notices = "/admin/accounts/test/notices";
+    let long = "x".repeat(101);
+    let long_name = format!("{{\"name\": \"{long}\"}}");
+    let long_id = format!("{{\"dollars\": 1, \"id\": \"{long}\"}}");
+    let huge = format!("{{\"name\": \"{}\"}}", "x".repeat(70_000));
+    let cases = [
+        ("POST", accounts, "", 400, "name: is missing"),
+        ("POST", accounts, "[]", 400, "send a JSON object"),
+        ("POST", accounts, "{", 400, "send a JSON object"),
+        ("POST", accounts, "{\"name\": 7}", 400, "name: write a text"),
+        ("POST", accounts, "{\"name\": \"\"}", 400, "name: "),
+        ("POST", accounts, "{\"name\": \"acc_x\"}", 400, "name: "),
+        ("POST", accounts, long_name.as_str(), 400, "name: "),
+        (
+            "POST",
+            accounts,
+            huge.as_str(),
+            413,
+            "the request is too large",
+        ),
+        (
+            "POST",
+            accounts,
+            "{\"name\": \"b\", \"dollar\": 1}",
+            400,
+            "dollar: there is no such field",
+        ),
+        (
+            "POST",
+            accounts,
+            "{\"name\": \"b\", \"dollars\": -1}",
+            400,
+            "dollars: ",
+        ),
+        (
+            "POST",
+            accounts,
+            "{\"name\": \"b\", \"dollars\": 1e400}",
+            400,
+            "dollars: ",
+        ),
+        (
+            "POST",
+            accounts,
+            "{\"name\": \"test\"}",
+            409,
+            "`test` cannot be",
+        ),
+        ("POST", top_ups, "{}", 400, "dollars: is missing"),
+        ("POST", top_ups, "{\"dollars\": 0}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": -5}", 400, "dollars: "),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": NaN}",
+            400,
+            "send a JSON object",
+        ),
+        ("POST", top_ups, "{\"dollars\": \"NaN\"}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": \"inf\"}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": 1e400}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": -1e400}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": 1e15}", 400, "dollars: "),
+        ("POST", top_ups, "{\"dollars\": 1000001}", 400, "dollars: "),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": 99999999999999999999}",
+            400,
+            "dollars: ",
+        ),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": 0.0000000001}",
+            400,
+            "dollars: ",
+        ),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": \"1.0000000001\"}",
+            400,
+            "dollars: ",
+        ),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": 1, \"id\": \"\"}",
+            400,
+            "id: ",
+        ),
+        (
+            "POST",
+            top_ups,
+            "{\"dollars\": 1, \"id\": 5}",
+            400,
+            "id: write a text",
+        ),
+        ("POST", top_ups, long_id.as_str(), 400, "id: "),
+        ("PUT", seats, "{}", 400, "seats: is missing"),
+        ("PUT", seats, "{\"seats\": -1}", 400, "seats: "),
+        ("PUT", seats, "{\"seats\": 1.5}", 400, "seats: "),
+        ("PUT", seats, "{\"seats\": 10001}", 400, "seats: "),
+        ("PUT", seats, "{\"seats\": 100}", 402, "they cost $1300"),
+        ("PUT", seats, "{\"seats\": 0}", 409, "`test` has no seats"),
+        (
+            "POST",
+            "/admin/accounts/test/seats/suspend",
+            "",
+            409,
+            "`test` has no seats",
+        ),
+        ("POST", keys, long_name.as_str(), 400, "name: "),
+        ("POST", keys, "{\"name\": \"a\\nb\"}", 400, "name: "),
+        (
+            "PUT",
+            notices,
+            "{\"destination\": \"file:///x\"}",
+            400,
+            "destination: ",
+        ),
+        ("PUT", notices, "{\"destination\": 7}", 400, "destination: "),
+        (
+            "PUT",
+            notices,
+            "{\"destination\": \"a.example\", \"low_balance_dollars\": -1}",
+            400,
+            "low_balance_dollars: ",
+        ),
+        (
+            "PUT",
+            notices,
+            "{\"destination\": \"a.example\", \"low_balance_dollars\": \"x\"}",
+            400,
+            "low_balance_dollars: ",
+        ),
+        ("GET", "/admin/accounts?limit=0", "", 400, "limit: "),
+        ("GET", "/admin/accounts?page=x", "", 400, "page: "),
+        (
+            "GET",
+            "/admin/accounts/test/keys?all=maybe",
+            "",
+            400,
+            "all: ",
+        ),
+        (
+            "GET",
+            "/admin/accounts/test/statement?from=x",
+            "",
+            400,
+            "from: ",
+        ),
+        ("GET", "/admin/usage?to=x", "", 400, "to: write a time like"),
+        (
+            "GET",
+            "/admin/accounts/nobody",
+            "",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "GET",
+            "/admin/accounts/nobody/keys",
+            "",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "GET",
+            "/admin/accounts/nobody/statement",
+            "",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "GET",
+            "/admin/accounts/nobody/webhook-secret",
+            "",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "POST",
+            "/admin/accounts/nobody/top-ups",
+            "{\"dollars\": 1}",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "PUT",
+            "/admin/accounts/nobody/seats",
+            "{\"seats\": 1}",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "PUT",
+            "/admin/accounts/nobody/notices",
+            "{}",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "DELETE",
+            "/admin/accounts/nobody/keys/tr_x",
+            "",
+            404,
+            "there is no account `nobody`",
+        ),
+        (
+            "DELETE",
+            "/admin/accounts/test/keys/tr_x",
+            "",
+            404,
+            "`test` has no key `tr_x`",
+        ),
+    ];
+    for (method, path, body, status, expected) in cases {
+        let answer = asked(&world, method, path, body).await;
+        assert_eq!(
+            answer.status.as_u16(),
+            status,
+            "{method} {path} {body}: {}",
+            answer.body
+        );
+        let error = answer.json()["error"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(
+            error.starts_with(expected),
+            "{method} {path} {body}: {error}"
+        );
+    }
+    let paid = json!({"dollars": 1, "id": "x"});
+    done(&world, "POST", top_ups, paid).await;
+    let other = asked(&world, "POST", top_ups, r#"{"dollars": 2, "id": "x"}"#).await;
+    assert_eq!(other.status, 409);
+    let accounts = get(&world, accounts).await;
+    assert_eq!(
+        (&accounts["count"], &accounts["data"][0]["balance"]),
+        (&json!(1), &json!(11.0))
+    );
+    let form = Request::builder()
+        .method("POST")
+        .uri(top_ups)
+        .header("authorization", "tra_admin");
+    let form = form
+        .header("content-type", "text/plain")
+        .body(Body::from("{}"));
+    assert_eq!(world.send(form.expect("a request")).await.status, 415);
+}
