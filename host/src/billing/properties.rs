@@ -364,13 +364,15 @@ async fn every_file_is_private_and_has_no_key() {
 #[tokio::test]
 async fn names_are_checked() {
     let world = world(Nanodollars::ZERO).await;
-    for name in ["", "alice", " bob", "acc_bob", "a\nb", &"x".repeat(101)] {
+    for name in ["", " bob", "acc_bob", "a\nb", &"x".repeat(101)] {
         let refusal = world.billing.create_account(name, Nanodollars::ZERO).await;
         assert!(
             matches!(refusal, Err(BillingError::BadName { .. })),
             "{name}"
         );
     }
+    let taken = world.billing.create_account("alice", Nanodollars::ZERO);
+    assert!(matches!(taken.await, Err(BillingError::NameTaken { .. })));
     assert!(world.billing.find("alice").is_some());
     assert!(world.billing.find(world.account.as_str()).is_some());
     assert!(world.billing.known("nobody").is_err());

@@ -1,6 +1,7 @@
 //! The interface in process: a request in, an answer out.
 
 mod admin;
+mod admin_refusals;
 mod answers;
 mod data;
 mod errors;
