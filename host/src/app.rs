@@ -3,6 +3,7 @@
 mod admin_key;
 mod door;
 mod health;
+mod notices;
 mod run;
 mod settings;
 
@@ -106,6 +107,8 @@ pub struct App {
     stop: CancellationToken,
     last_call: CancellationToken,
     in_flight: TaskTracker,
+    /// Set when nothing changes any balance any more.
+    settled: CancellationToken,
     health: Mutex<Option<(Instant, Health)>>,
     browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
     started: Instant,
@@ -225,6 +228,7 @@ impl App {
         let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
             .await?
             .with_seat_prices(seat_prices);
+        billing.keep_prices(&settings::price_list(&config)?).await?;
         let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
         let stop = CancellationToken::new();
         let last_call = CancellationToken::new();
@@ -272,6 +276,7 @@ impl App {
             stop,
             last_call,
             in_flight: TaskTracker::new(),
+            settled: CancellationToken::new(),
             pages,
             health: Mutex::default(),
             browser_health: Mutex::default(),
@@ -313,6 +318,15 @@ impl App {
         let webhooks = Arc::clone(&self.webhooks);
         self.tasks
             .spawn(webhooks.run(Arc::clone(&self.egress), self.stop.clone()));
+        self.tasks.spawn(notices::tell(
+            self.billing.clone(),
+            Arc::clone(&self.webhooks),
+            self.settled.clone(),
+        ));
+        let (billing, stop) = (self.billing.clone(), self.stop.clone());
+        self.tasks.spawn(async move {
+            stop.run_until_cancelled(billing.keep_key_uses()).await;
+        });
         // First of all: crawls that go on under a plan need its slots.
         self.billing.renew_due().await;
         let (billing, stop) = (self.billing.clone(), self.stop.clone());
@@ -351,6 +365,7 @@ impl App {
         self.last_call.cancel();
         self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
+        self.settled.cancel();
         self.tasks.close();
         let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
         if let Some(renderer) = &self.renderer {
@@ -385,6 +400,10 @@ impl App {
 impl Service for App {
     fn billing(&self) -> &Billing {
         &self.billing
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.store
     }
 
     fn tasks(&self) -> &TaskTracker {

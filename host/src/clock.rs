@@ -1,6 +1,7 @@
 //! Time as a type: the wall clock, or one that a test moves by hand.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -106,6 +107,20 @@ impl Timestamp {
         let seconds =
             days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
         is_valid.then_some(Self(seconds * 1000))
+    }
+}
+
+/// A text that is no time. Says what one looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write a time like `2026-01-31` or `2026-01-31T10:20:30Z`")]
+pub struct NotATime;
+
+impl FromStr for Timestamp {
+    type Err = NotATime;
+
+    /// As [`Timestamp::parse`], with a sentence for who wrote something else.
+    fn from_str(text: &str) -> Result<Self, NotATime> {
+        Self::parse(text.trim()).ok_or(NotATime)
     }
 }
 

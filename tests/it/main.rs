@@ -4,6 +4,7 @@
     reason = "a test says what it expects and stops where it is not so"
 )]
 
+mod admin;
 mod cache;
 mod crawl;
 mod crawl_kill;

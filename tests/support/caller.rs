@@ -43,10 +43,10 @@ impl Caller {
         }
     }
 
-    /// The same caller without a key.
-    pub fn without_key(&self) -> Self {
+    /// The same caller with another key; none when it is empty.
+    pub fn with_key(&self, key: &str) -> Self {
         Self {
-            key: String::new(),
+            key: key.to_owned(),
             ..self.clone()
         }
     }

@@ -17,6 +17,8 @@ pub struct ServerProcess {
     pub world: World,
     /// Identifier of the account.
     pub account: String,
+    /// What the process said at its last start.
+    pub greeting: String,
     child: Child,
     caller: Caller,
 }
@@ -38,10 +40,30 @@ impl ServerProcess {
         let top_up = ["create", "caller", "--top-up", world.dollars];
         let created = account(&world, &top_up);
         let text = |name: &str| created[name].as_str().expect("a text").to_owned();
-        let (child, address) = spawn(&world);
+        let (child, address, greeting) = spawn(&world);
         Self {
             account: text("account"),
             caller: Caller::new(address, &text("api_key")),
+            greeting,
+            world,
+            child,
+        }
+    }
+
+    /// The server of this world at its very first start: the account and the key are those that it makes itself.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn first_start(world: World) -> Self {
+        let (child, address, greeting) = spawn(&world);
+        let mut words = greeting.split_whitespace();
+        let key = words.find(|word| word.starts_with("tr_"));
+        let caller = Caller::new(address, key.expect("a key"));
+        let listed = account(&world, &["list"]);
+        Self {
+            account: listed[0]["account"].as_str().expect("a text").to_owned(),
+            caller,
+            greeting,
             world,
             child,
         }
@@ -87,6 +109,16 @@ impl ServerProcess {
         }
     }
 
+    /// Asks the process to end and waits for its end.
+    ///
+    /// # Panics
+    /// When it cannot be asked, or ends badly.
+    pub fn stop(&mut self) {
+        self.terminate();
+        let ended = self.child.wait().expect("its end");
+        assert!(ended.success(), "{ended}");
+    }
+
     /// Kills it so long after a command of the program was begun, and waits for that command's end.
     pub fn kill_during(&mut self, arguments: &[&str], after: Duration) {
         let (world, child) = (&self.world, &mut self.child);
@@ -99,10 +131,11 @@ impl ServerProcess {
         });
     }
 
-    /// Starts it again after [`Self::kill`].
+    /// Starts it again after [`Self::kill`] or [`Self::stop`].
     pub fn start_again(&mut self) {
-        let (child, address) = spawn(&self.world);
+        let (child, address, greeting) = spawn(&self.world);
         self.child = child;
+        self.greeting = greeting;
         self.caller.base = format!("http://{address}");
     }
 
@@ -124,9 +157,11 @@ impl Drop for ServerProcess {
     }
 }
 
-fn spawn(world: &World) -> (Child, SocketAddr) {
+/// The process, where it listens, and what it said.
+fn spawn(world: &World) -> (Child, SocketAddr, String) {
     let config = world.path("trawl.toml");
-    std::fs::write(&config, "[limits]\nrequests_per_minute = 1000000\n").expect("a configuration");
+    let limits = "[limits]\nrequests_per_minute = 1000000\n";
+    std::fs::write(&config, format!("{limits}{}", world.config)).expect("a configuration");
     let mut command = Command::new(program());
     command.args(["serve", "--listen", "127.0.0.1:0"]);
     command.arg("--data").arg(world.data());
@@ -146,8 +181,17 @@ fn spawn(world: &World) -> (Child, SocketAddr) {
         .stderr(log)
         .spawn()
         .expect("a process");
-    let greeting = BufReader::new(child.stdout.take().expect("its output"));
-    let address = greeting.lines().map_while(Result::ok).find_map(|line| {
+    let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut greeting = String::new();
+    // The last line is one to try.
+    while let Some(Ok(line)) = lines.next() {
+        greeting += &line;
+        greeting.push('\n');
+        if line.trim_start().starts_with("curl ") {
+            break;
+        }
+    }
+    let address = greeting.lines().find_map(|line| {
         let (_, address) = line.split_once(" serves on http://")?;
         address.parse().ok()
     });
@@ -155,7 +199,7 @@ fn spawn(world: &World) -> (Child, SocketAddr) {
         let log = std::fs::read_to_string(world.path("log")).unwrap_or_default();
         panic!("the server did not start: {log}");
     };
-    (child, address)
+    (child, address, greeting)
 }
 
 /// Runs a command of the program to its end, with this on standard input. Compiled plugins are kept for all tests.

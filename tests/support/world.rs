@@ -20,6 +20,8 @@ pub struct World {
     pub proxies: Vec<ProxySettings>,
     /// Variables of the server's environment.
     pub environment: Vec<(String, String)>,
+    /// Further lines of the configuration of a server that is a process of its own.
+    pub config: String,
     /// What the server logs, as `RUST_LOG`; the process's own when empty.
     pub log: &'static str,
     /// Where the services of `[[provider]]` entries are instead: `http://…`, each below its name.
@@ -43,6 +45,7 @@ impl World {
             },
             proxies: Vec::new(),
             environment: Vec::new(),
+            config: String::new(),
             log: "",
             vendors: None,
         };

@@ -1,99 +1,37 @@
-//! `GET /account` and `GET /account/statement`: the bill as its payer can check it.
+//! `GET /account`, `PUT /account/notices` and `GET /account/statement`: the bill as its payer can check it.
 
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Api;
+use super::body::Fields;
 use super::error::ApiError;
 use super::post::Form;
 use super::statement::{Lines, Statement};
-use super::wire::dollars;
-use crate::billing::{Account, KeyRecord, Subscription};
-use crate::clock::Timestamp;
+use super::views::AccountView;
+use crate::billing::{Account, AccountId};
+use crate::clock::{NotATime, Timestamp};
+use crate::control::{self, Reply};
 
-/// Answer of `/account`.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Account, example = json!({
-    "id": "acc_4nWzLbQ2vTg0yR1s", "name": "alice", "balance": 24.99, "reserved": 0.02, "available": 24.97, "credits": "249700",
-    "keys": [{"key": "tr_9aK2bX7q", "created": "2026-01-31T10:20:30Z"}],
-    "subscription": {"state": "active", "seats": 8, "active": 3, "next_seats": 8, "price": 160.0,
-        "from": "2026-01-31T10:20:30Z", "to": "2026-02-28T10:20:30Z"},
-}))]
-pub(super) struct AccountView<'a> {
-    /// Its identifier.
-    id: &'a str,
-    /// Its name.
-    name: &'a str,
-    /// Dollars paid in and not charged.
-    balance: f64,
-    /// Dollars of them that are set aside for pages in flight.
-    reserved: f64,
-    /// Dollars that can be spent now.
-    available: f64,
-    /// The balance in credits as decimal text; 10,000 are a dollar.
-    credits: String,
-    /// Its keys that are in force, by their first characters.
-    keys: Vec<KeyView>,
-    /// Its seats under the Unlimited plan; null when it has none.
-    subscription: Option<SubscriptionView>,
-}
-
-/// The seats of an account.
-#[derive(Serialize, ToSchema)]
-struct SubscriptionView {
-    /// `active`, `suspended` (by the operator) or `lapsed` (the balance did not cover the renewal).
-    state: &'static str,
-    /// Requests that may be in flight at once.
-    seats: u32,
-    /// Requests in flight.
-    active: u32,
-    /// Seats from the next renewal on; 0 when it is not renewed.
-    next_seats: u32,
-    /// Begin of the period.
-    from: String,
-    /// End of the period.
-    to: String,
-    /// Dollars paid for the period.
-    price: f64,
-}
-
-impl SubscriptionView {
-    fn new(row: &Subscription, active: u32) -> Self {
-        Self {
-            state: row.state.name(),
-            seats: row.seats,
-            active,
-            next_seats: row.next_seats,
-            from: row.from.to_string(),
-            to: row.to.to_string(),
-            price: dollars(row.price),
-        }
-    }
-}
-
-/// A key in a list.
-#[derive(Serialize, ToSchema)]
-struct KeyView {
-    /// Its first characters.
-    key: String,
-    /// When it was made.
-    created: String,
-}
-
-impl From<KeyRecord> for KeyView {
-    fn from(record: KeyRecord) -> Self {
-        Self {
-            key: record.prefix,
-            created: record.created.to_string(),
-        }
-    }
+/// Body of `PUT /account/notices`.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "the body is read field by field; this describes it"
+)]
+#[schema(example = json!({"destination": "https://you.example/hook", "low_balance_dollars": "5"}))]
+pub(super) struct Notices {
+    /// Address of the receiver; null or left out for none.
+    destination: Option<String>,
+    /// Told when the balance falls below so many dollars, as decimal text or a number; only when it is empty when left out.
+    low_balance_dollars: Option<String>,
 }
 
 #[utoipa::path(
@@ -110,24 +48,61 @@ pub(super) async fn account(
     Extension(account): Extension<Arc<Account>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let billing = api.service.billing();
-    let funds = billing.funds(&account.id);
-    Form::of(&headers).one(&AccountView {
-        id: account.id.as_str(),
-        name: &account.name,
-        balance: dollars(funds.balance),
-        reserved: dollars(funds.held),
-        available: dollars(funds.available()),
-        credits: funds.balance.credits_text(),
-        keys: billing
-            .keys(&account.id)
-            .into_iter()
-            .map(KeyView::from)
-            .collect(),
-        subscription: billing
-            .subscription(&account.id)
-            .map(|row| SubscriptionView::new(&row, billing.slots(&account.id).active)),
-    })
+    let request = control::Request::Account {
+        account: account.id.to_string(),
+    };
+    match control::perform(api.service.billing(), request).await? {
+        Reply::Account { account, keys } => {
+            Form::of(&headers).one(&AccountView::from(account).with_keys(keys))
+        }
+        _ => Err(ApiError::Internal),
+    }
+}
+
+#[utoipa::path(
+    put,
+    path = "/account/notices",
+    description = "Sets who is told by the webhook events `on_low_balance` and `on_empty_balance` (`{\"account\": …, \"credits\": …}`, signed as \
+        those of crawls): once when the balance falls below `low_balance_dollars`, once when nothing that can be spent is left, and again \
+        after a top-up that lifts it above. Without a `destination` nobody is told any more.",
+    request_body(content = Notices),
+    responses(
+        (status = 200, description = "The account", body = AccountView),
+        (status = 400, description = "A field is wrong; the text begins with its name",
+            example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+    ),
+    security(("key" = []))
+)]
+pub(super) async fn set_notices(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let form = Form::of(&headers);
+    change_notices(&api, account.id.to_string(), request, form).await
+}
+
+/// Reads and sets who is told of an account's balance; for its owner and for the operator.
+pub(super) async fn change_notices(
+    api: &Api,
+    account: String,
+    request: Request,
+    form: Form,
+) -> Result<Response, ApiError> {
+    let fields = Fields::read(request, &["destination", "low_balance_dollars"]).await?;
+    let request = control::Request::SetNotices {
+        account,
+        destination: fields
+            .text("destination")?
+            .filter(|text| !text.trim().is_empty()),
+        below: fields.dollars("low_balance_dollars")?.unwrap_or_default().0,
+    };
+    match control::perform(api.service.billing(), request).await? {
+        Reply::Notices(account) => form.one(&AccountView::from(account)),
+        _ => Err(ApiError::Internal),
+    }
 }
 
 /// What of the statement to show.
@@ -161,11 +136,21 @@ pub(super) async fn statement(
     Query(query): Query<StatementQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    statement_of(&api, &account.id, &query, &headers).await
+}
+
+/// The statement of an account; for its owner and for the operator.
+pub(super) async fn statement_of(
+    api: &Api,
+    account: &AccountId,
+    query: &StatementQuery,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let from = moment("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
     let to = moment("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
-    let (lines, media_type) = lines(query.format.as_deref(), &headers)?;
+    let (lines, media_type) = lines(query.format.as_deref(), headers)?;
     let billing = api.service.billing().clone();
-    let pieces = super::statement::pieces(billing, account.id.clone(), from..to, lines).await?;
+    let pieces = super::statement::pieces(billing, account.clone(), from..to, lines).await?;
     let mut response = Response::new(Body::from_stream(pieces));
     let media_type = HeaderValue::from_static(media_type);
     response
@@ -174,16 +159,17 @@ pub(super) async fn statement(
     Ok(response)
 }
 
-fn moment(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
-    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-        return Ok(None);
+/// A time of the query; `None` when it is left out.
+///
+/// # Errors
+/// It is no time.
+pub(super) fn moment(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
+    let text = text.filter(|text| !text.trim().is_empty());
+    let read = |text: &str| {
+        text.parse()
+            .map_err(|error: NotATime| ApiError::Invalid(format!("{name}: {error}")))
     };
-    let wrong = || {
-        ApiError::Invalid(format!(
-            "{name}: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"
-        ))
-    };
-    Timestamp::parse(text.trim()).ok_or_else(wrong).map(Some)
+    text.map(read).transpose()
 }
 
 /// How entries are written, and as which media type.

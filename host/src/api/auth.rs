@@ -50,6 +50,18 @@ pub(super) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
     key(headers).is_some_and(|key| api.service.is_admin(key))
 }
 
+/// Opens the routes behind the admin key.
+pub(super) async fn require_admin(
+    State(api): State<Api>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match is_admin(&api, request.headers()) {
+        true => next.run(request).await,
+        false => ApiError::Key.into_response(),
+    }
+}
+
 /// The key of an `Authorization` header, with or without `Bearer`.
 fn key(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();

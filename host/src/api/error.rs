@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::wire::RequestError;
 use crate::billing::{BillingError, FundsError, NoPlan};
+use crate::control::ControlError;
 use crate::crawl::CrawlError;
 
 /// A request that gets no result. Decisions: Errors and limits.
@@ -29,6 +30,10 @@ pub(crate) enum ApiError {
     Closed,
     /// No such path.
     NotFound,
+    /// No such thing, in these words.
+    Unknown(String),
+    /// It is as it is: what is asked cannot be done to it, in these words.
+    Taken(String),
     /// No such crawl of this account.
     NoCrawl,
     /// The path exists, but not with this method.
@@ -58,10 +63,10 @@ impl ApiError {
             Self::Key => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::Closed | Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
-            Self::NotFound | Self::NoCrawl => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::SlowDown(_) | Self::NoSeat(..) => StatusCode::TOO_MANY_REQUESTS,
@@ -73,7 +78,10 @@ impl ApiError {
 
     fn text(&self) -> String {
         match self {
-            Self::Invalid(reason) | Self::Funds(reason) => reason.clone(),
+            Self::Invalid(reason)
+            | Self::Funds(reason)
+            | Self::Unknown(reason)
+            | Self::Taken(reason) => reason.clone(),
             Self::Key => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
@@ -125,6 +133,8 @@ impl ApiError {
             | Self::PlanInactive
             | Self::NotFound
             | Self::NoCrawl
+            | Self::Unknown(_)
+            | Self::Taken(_)
             | Self::Method
             | Self::SlowBody
             | Self::Conflict(_)
@@ -175,11 +185,47 @@ impl From<FundsError> for ApiError {
 
 impl From<BillingError> for ApiError {
     fn from(error: BillingError) -> Self {
-        if let BillingError::BadIdempotencyKey { .. } = error {
-            return Self::Invalid(error.to_string());
+        let field = |name: &str| Self::Invalid(format!("{name}: {error}"));
+        match error {
+            BillingError::BadIdempotencyKey { .. } => Self::Invalid(error.to_string()),
+            BillingError::BadName { .. } | BillingError::BadKeyName { .. } => field("name"),
+            BillingError::BadAmount { .. } => field("dollars"),
+            BillingError::BadTopUpId { .. } => field("id"),
+            BillingError::BadSeats { .. } => field("seats"),
+            BillingError::BadThreshold { .. } => field("low_balance_dollars"),
+            BillingError::UnknownAccount { .. } | BillingError::UnknownKey { .. } => {
+                Self::Unknown(error.to_string())
+            }
+            BillingError::NameTaken { .. }
+            | BillingError::IdTaken { .. }
+            | BillingError::NoSubscription { .. } => Self::Taken(error.to_string()),
+            BillingError::NotCovered { .. } => Self::Funds(error.to_string()),
+            BillingError::OutgrewCeiling { .. }
+            | BillingError::Unavailable
+            | BillingError::Store(_)
+            | BillingError::Random(_) => {
+                tracing::error!(error = %error, "billing failed");
+                Self::Internal
+            }
         }
-        tracing::error!(error = %error, "billing failed");
-        Self::Internal
+    }
+}
+
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Billing(error) => error.into(),
+            ControlError::Field { .. } => Self::Invalid(error.to_string()),
+            ControlError::Refused(_)
+            | ControlError::NoAnswer { .. }
+            | ControlError::Socket { .. }
+            | ControlError::Broken(_)
+            | ControlError::Version(_)
+            | ControlError::Store(_) => {
+                tracing::error!(error = %error, "an operator's question failed");
+                Self::Internal
+            }
+        }
     }
 }
 

@@ -3,10 +3,13 @@
 //! [`router`] is the door; [`Service`] is what it wants of the rooms behind it. One verb, one file.
 
 mod account;
+mod admin;
 mod auth;
+mod body;
 mod catalog;
 mod crawl;
 mod credits;
+mod data;
 mod drain;
 mod entry;
 mod error;
@@ -17,6 +20,7 @@ mod metrics;
 mod not_built;
 mod observe;
 mod openapi;
+mod paging;
 mod plugins;
 mod post;
 mod providers;
@@ -30,6 +34,7 @@ mod stream;
 mod transform;
 mod unblocker;
 mod unlimited;
+mod views;
 mod wire;
 
 #[cfg(test)]

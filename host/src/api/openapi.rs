@@ -14,8 +14,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    account, crawl, credits, fetch, health, links, metrics, not_built, plugins, providers, scrape,
-    screenshot, transform, unblocker, unlimited,
+    account, admin, crawl, credits, data, fetch, health, links, metrics, not_built, plugins,
+    providers, scrape, screenshot, transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -44,6 +44,8 @@ use super::{
         fetch::fetch,
         account::account,
         account::statement,
+        account::set_notices,
+        data::table,
         credits::credits,
         plugins::plugins,
         providers::providers,
@@ -82,9 +84,11 @@ pub(super) async fn openapi(State(api): State<Api>) -> Result<Response, ApiError
     Form::Json.one(&document)
 }
 
-/// The document without plugins.
+/// The endpoints of this folder and of those below it, without plugins.
 fn fixed() -> Value {
-    let mut document = serde_json::to_value(Interface::openapi()).unwrap_or_default();
+    let mut interface = Interface::openapi();
+    interface.merge(admin::Operators::openapi());
+    let mut document = serde_json::to_value(interface).unwrap_or_default();
     common::complete(&mut document);
     document
 }

@@ -198,6 +198,15 @@ impl Received {
     }
 }
 
+/// The body of a request that must be JSON, whole.
+///
+/// # Errors
+/// It is not JSON by its `Content-Type`, too large, or came too slowly.
+pub(super) async fn json_body(request: Request, bytes_max: usize) -> Result<Bytes, ApiError> {
+    require_json(request.headers())?;
+    read_body(request, bytes_max).await
+}
+
 fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let media_type = headers
         .get(header::CONTENT_TYPE)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, any, get, post};
+use axum::routing::{MethodRouter, any, get, post, put};
 use axum::{Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
@@ -14,9 +14,9 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, account, auth, crawl, credits, drain, error, fetch, health, links, metrics,
-    not_built, observe, openapi, plugins, providers, scrape, screenshot, transform, unblocker,
-    unlimited,
+    Api, Service, account, admin, auth, crawl, credits, data, drain, error, fetch, health, links,
+    metrics, not_built, observe, openapi, plugins, providers, scrape, screenshot, transform,
+    unblocker, unlimited,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -27,6 +27,9 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(from_fn_with_state(api.clone(), auth::require_key));
     let not_lines = DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
+    let operators = both(admin::routes())
+        .method_not_allowed_fallback(error::method_not_allowed)
+        .layer(from_fn_with_state(api.clone(), auth::require_admin));
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(not_lines);
@@ -40,6 +43,7 @@ pub fn router(service: Arc<dyn Service>) -> Router {
     both(open_routes())
         .method_not_allowed_fallback(error::method_not_allowed)
         .merge(keyed)
+        .merge(operators)
         .fallback(error::not_found)
         .layer(layers)
         .with_state(api)
@@ -72,7 +76,8 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
         ("/account", get(account::account)),
         ("/account/statement", get(account::statement)),
-        ("/data/{table}", get(not_built::absent)),
+        ("/account/notices", put(account::set_notices)),
+        ("/data/{table}", get(data::table)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
         ("/crawl/{id}/pages", get(crawl::stored_pages)),

@@ -12,11 +12,15 @@ use crate::model::Terms;
 use crate::page::PageOutcome;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
+use crate::store::Store;
 
 /// The server as its HTTP interface sees it.
 pub trait Service: Send + Sync + 'static {
     /// Accounts, keys, balances, kept answers.
     fn billing(&self) -> &Billing;
+
+    /// What outlives the process.
+    fn store(&self) -> &dyn Store;
 
     /// Owner of tasks that go on when a caller hangs up.
     fn tasks(&self) -> &TaskTracker;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::billing::{Prices, SeatPrices};
@@ -136,6 +137,29 @@ pub(super) fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
         .map_err(|reason| anyhow::anyhow!("unlimited.seat_prices make no sense: {reason}"))
 }
 
+/// All prices in one object, amounts as exact decimal text: what the history of prices keeps.
+pub(super) fn price_list(config: &Config) -> anyhow::Result<Value> {
+    let prices = prices(config)?;
+    let pools = egress(config)?.pools.into_iter();
+    let pools: Map<String, Value> = pools
+        .map(|(name, pool)| (name, pool.price_per_gigabyte.dollars_text().into()))
+        .collect();
+    let seats = config.unlimited.seat_prices.iter().map(|step| {
+        let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
+        Ok(json!({"from": step.from, "dollars": dollars.dollars_text()}))
+    });
+    Ok(json!({
+        "gigabyte": prices.gigabyte.dollars_text(),
+        "cpu_minute": prices.cpu_minute.dollars_text(),
+        "stored_gigabyte": prices.stored_gigabyte.dollars_text(),
+        "own_key_percent": prices.own_key_percent,
+        "own_key_least": prices.own_key_least.dollars_text(),
+        "pooled_percent": prices.pooled_percent,
+        "pools": pools,
+        "seats": seats.collect::<anyhow::Result<Vec<_>>>()?,
+    }))
+}
+
 fn pool(proxy: &ProxySettings) -> anyhow::Result<Pool> {
     [
         Pool::Standard,
@@ -170,6 +194,26 @@ mod tests {
 
     fn read(text: &str) -> Config {
         toml::from_str(text).expect("a configuration")
+    }
+
+    #[test]
+    fn every_price_is_in_the_list() {
+        let usual = price_list(&Config::default()).expect("prices");
+        assert_eq!(
+            (&usual["gigabyte"], &usual["cpu_minute"]),
+            (&json!("1"), &json!("0.0001"))
+        );
+        assert_eq!(usual["seats"][3], json!({"from": 50, "dollars": "14.5"}));
+        assert_eq!(usual["pools"], json!({}));
+        let own = read(
+            "[prices]\ngigabyte = \"2.50\"\npooled_percent = 5\n[[egress.proxy]]\npool = \"isp\"\nurl = \"http://p.example:1\"\ndollars_per_gigabyte = \"4\"",
+        );
+        let own = price_list(&own).expect("prices");
+        assert_eq!(
+            (&own["gigabyte"], &own["pooled_percent"], &own["pools"]),
+            (&json!("2.5"), &json!(5), &json!({"isp": "4"}))
+        );
+        assert_ne!(own, usual);
     }
 
     #[test]

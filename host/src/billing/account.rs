@@ -1,15 +1,17 @@
 //! Accounts and keys in memory. The ledger's writer keeps them in step with the store.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::notices::{Alarm, Bells};
 use super::purse::Slice;
+use crate::clock::Timestamp;
 use crate::model::Nanodollars;
-use crate::store::{AccountId, AccountRecord, KeyRecord};
+use crate::store::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice};
 
 /// Who pays.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +42,21 @@ impl Funds {
 #[derive(Debug)]
 pub(super) struct Wallet {
     pub(super) account: Arc<Account>,
-    funds: Mutex<Funds>,
+    money: Mutex<Money>,
+    bells: Arc<Bells>,
     /// Told whenever money may have become free, or a page in flight is paid.
     freed: Notify,
     /// Pages that wait for money.
     n_waiting: AtomicUsize,
     /// What runs have set aside beyond their pages in flight can be asked back.
     slices: Mutex<Vec<Weak<Slice>>>,
+}
+
+/// Money, and who is told when it runs low.
+#[derive(Debug)]
+struct Money {
+    funds: Funds,
+    alarm: Alarm,
 }
 
 /// Says that someone waits for money until it is dropped.
@@ -66,14 +76,34 @@ impl Wallet {
 
     /// Reads or changes the money while nobody else does.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Funds) -> T) -> T {
-        let mut funds = self.funds.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = *funds;
-        let changed = change(&mut funds);
+        let mut money = self.money.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = money.funds;
+        let changed = change(&mut money.funds);
+        let funds = money.funds;
+        if funds.balance != before.balance {
+            money
+                .alarm
+                .look(&self.account.id, funds.balance, &self.bells);
+        }
         // Who waits for pages in flight must also hear that there are none any more.
         if funds.available() > before.available() || funds.held < before.held {
             self.freed.notify_waiters();
         }
         changed
+    }
+
+    /// Who is told when the balance runs low.
+    pub(super) fn notice(&self) -> Notice {
+        let money = self.money.lock().unwrap_or_else(PoisonError::into_inner);
+        money.alarm.notice()
+    }
+
+    pub(super) fn set_notice(&self, notice: &Notice) {
+        let mut money = self.money.lock().unwrap_or_else(PoisonError::into_inner);
+        money.alarm = Alarm::new(notice);
+        // What happened since the notice was made counts.
+        let balance = money.funds.balance;
+        money.alarm.look(&self.account.id, balance, &self.bells);
     }
 
     /// Resolves when money becomes free after this call.
@@ -115,13 +145,75 @@ impl Wallet {
 
 /// Every account and key.
 #[derive(Debug, Default)]
-pub(super) struct Book(RwLock<Pages>);
+pub(super) struct Book {
+    pages: RwLock<Pages>,
+    bells: Arc<Bells>,
+}
 
 #[derive(Debug, Default)]
 struct Pages {
     wallets: HashMap<AccountId, Arc<Wallet>>,
     by_name: HashMap<String, AccountId>,
-    keys: HashMap<[u8; 32], (Arc<Account>, KeyRecord)>,
+    keys: HashMap<[u8; 32], Key>,
+}
+
+/// A key in force.
+#[derive(Debug)]
+struct Key {
+    account: Arc<Account>,
+    record: KeyRecord,
+    used: Arc<Used>,
+}
+
+/// When a key was used, without a lock: every request says so.
+#[derive(Debug)]
+pub(super) struct Used {
+    /// Milliseconds since 1970; the least number when it never was.
+    last: AtomicI64,
+    /// What of it the store has.
+    written: AtomicI64,
+}
+
+impl Used {
+    fn new(last_used: Option<Timestamp>) -> Self {
+        let last = last_used.unwrap_or(Timestamp::MIN).0;
+        Self {
+            last: AtomicI64::new(last),
+            written: AtomicI64::new(last),
+        }
+    }
+
+    fn now(&self, at: Timestamp) {
+        // Most requests find the millisecond noted, and leave the line of memory as it is.
+        if self.last.load(Ordering::Relaxed) < at.0 {
+            self.last.fetch_max(at.0, Ordering::Relaxed);
+        }
+    }
+
+    fn last(&self) -> Option<Timestamp> {
+        let last = Timestamp(self.last.load(Ordering::Relaxed));
+        (last != Timestamp::MIN).then_some(last)
+    }
+
+    /// When it was used, unless the store knows.
+    fn unwritten(&self) -> Option<Timestamp> {
+        let written = self.written.load(Ordering::Relaxed);
+        self.last().filter(|last| last.0 > written)
+    }
+
+    /// The store has it now.
+    pub(super) fn written(&self, at: Timestamp) {
+        self.written.fetch_max(at.0, Ordering::Relaxed);
+    }
+}
+
+impl Key {
+    fn record(&self) -> KeyRecord {
+        KeyRecord {
+            last_used: self.used.last(),
+            ..self.record.clone()
+        }
+    }
 }
 
 impl Book {
@@ -136,8 +228,29 @@ impl Book {
         book
     }
 
-    pub(super) fn authenticate(&self, hash: &[u8; 32]) -> Option<Arc<Account>> {
-        self.read(|pages| pages.keys.get(hash).map(|(account, _)| Arc::clone(account)))
+    /// The account of a key, which is used now.
+    pub(super) fn authenticate(&self, hash: &[u8; 32], now: Timestamp) -> Option<Arc<Account>> {
+        self.read(|pages| {
+            let key = pages.keys.get(hash)?;
+            key.used.now(now);
+            Some(Arc::clone(&key.account))
+        })
+    }
+
+    /// Uses of keys that the store does not know yet.
+    pub(super) fn key_uses(&self) -> Vec<(KeyUse, Arc<Used>)> {
+        let used = |key: &Key| {
+            let row = KeyUse {
+                prefix: key.record.prefix.clone(),
+                at: key.used.unwritten()?,
+            };
+            Some((row, Arc::clone(&key.used)))
+        };
+        self.read(|pages| pages.keys.values().filter_map(used).collect())
+    }
+
+    pub(super) fn bells(&self) -> &Bells {
+        &self.bells
     }
 
     pub(super) fn wallet(&self, account: &AccountId) -> Option<Arc<Wallet>> {
@@ -170,9 +283,9 @@ impl Book {
     /// The keys of an account, oldest first.
     pub(super) fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
         let mut keys = self.read(|pages| {
-            let keys = pages.keys.values().map(|(_, key)| key);
-            keys.filter(|key| key.account == *account)
-                .cloned()
+            let keys = pages.keys.values();
+            keys.filter(|key| key.account.id == *account)
+                .map(Key::record)
                 .collect::<Vec<_>>()
         });
         keys.sort_by(|a, b| (a.created, &a.prefix).cmp(&(b.created, &b.prefix)));
@@ -190,11 +303,17 @@ impl Book {
         };
         let wallet = Wallet {
             account: Arc::clone(&account),
-            funds: Mutex::new(funds),
+            money: Mutex::new(Money {
+                funds,
+                alarm: Alarm::new(&record.notice),
+            }),
+            bells: Arc::clone(&self.bells),
             freed: Notify::new(),
             n_waiting: AtomicUsize::new(0),
             slices: Mutex::default(),
         };
+        // What a process that is gone did not tell is told now.
+        wallet.set_notice(&record.notice);
         self.write(|pages| {
             pages
                 .by_name
@@ -207,8 +326,12 @@ impl Book {
     pub(super) fn add_key(&self, key: KeyRecord) {
         self.write(|pages| {
             if let Some(wallet) = pages.wallets.get(&key.account) {
-                let account = Arc::clone(&wallet.account);
-                pages.keys.insert(key.hash, (account, key));
+                let key = Key {
+                    account: Arc::clone(&wallet.account),
+                    used: Arc::new(Used::new(key.last_used)),
+                    record: key,
+                };
+                pages.keys.insert(key.record.hash, key);
             }
         });
     }
@@ -217,15 +340,15 @@ impl Book {
         self.write(|pages| {
             pages
                 .keys
-                .retain(|_, (_, key)| key.account != *account || key.prefix != prefix);
+                .retain(|_, key| key.account.id != *account || key.record.prefix != prefix);
         });
     }
 
     fn read<T>(&self, read: impl FnOnce(&Pages) -> T) -> T {
-        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.pages.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn write<T>(&self, write: impl FnOnce(&mut Pages) -> T) -> T {
-        write(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+        write(&mut self.pages.write().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -7,12 +7,14 @@ use super::{Account, Billing, BillingError, Funds, key};
 use crate::model::{Charge, Nanodollars};
 use crate::secret::Secret;
 use crate::store::{
-    AccountId, AccountRecord, Audit, Entry, EntryKind, KeyRecord, StatementPage, StoreError,
-    Window, Written,
+    AccountId, AccountRecord, Audit, Consumed, Entry, EntryKind, KeyRecord, Notice, StatementPage,
+    StoreError, Window, Written,
 };
 
 /// Longest name of an account in bytes.
 const NAME_BYTES_MAX: usize = 100;
+/// Longest name of a key in bytes.
+const KEY_NAME_BYTES_MAX: usize = 100;
 /// Longest id of a top-up in bytes.
 const TOP_UP_ID_BYTES_MAX: usize = 100;
 
@@ -21,7 +23,7 @@ impl Billing {
     /// never again.
     ///
     /// # Errors
-    /// [`BillingError::BadName`] when the name is no name or taken, [`BillingError::BadAmount`] for an amount that
+    /// [`BillingError::BadName`] or [`BillingError::NameTaken`], [`BillingError::BadAmount`] for an amount that
     /// cannot be paid in, [`BillingError::Store`] when the store fails.
     pub async fn create_account(
         &self,
@@ -33,7 +35,7 @@ impl Billing {
             check_amount(top_up, Nanodollars::ZERO)?;
         }
         let id = key::new_account_id()?;
-        let (secret, key) = self.new_key(&id)?;
+        let (secret, key) = self.new_key(&id, "")?;
         let opening = match top_up {
             Nanodollars::ZERO => Vec::new(),
             amount => self.paying_in(&id, amount, "opening"),
@@ -44,10 +46,13 @@ impl Billing {
             created: key.created,
             balance: opening.iter().map(|entry| entry.amount).sum(),
             held: Nanodollars::ZERO,
+            notice: Notice::default(),
         };
         let created = self.store.create_account(&record, &key, &opening).await;
         created.map_err(|error| match error {
-            StoreError::Taken { .. } => bad_name(name, "an account of this name exists already"),
+            StoreError::Taken { .. } => BillingError::NameTaken {
+                name: name.to_owned(),
+            },
             error => error.into(),
         })?;
         let account = self.book.add_account(record);
@@ -55,13 +60,18 @@ impl Billing {
         Ok((account, secret))
     }
 
-    /// Makes another key for an account. It is shown here and never again.
+    /// Makes another key for an account, with a name or an empty one. It is shown here and never again.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] when the store fails.
-    pub async fn create_key(&self, account: &AccountId) -> Result<Secret, BillingError> {
+    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`] when the store fails.
+    pub async fn create_key(
+        &self,
+        account: &AccountId,
+        name: &str,
+    ) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
-        let (secret, key) = self.new_key(account)?;
+        check_key_name(name)?;
+        let (secret, key) = self.new_key(account, name)?;
         self.store.create_key(&key).await?;
         self.book.add_key(key);
         Ok(secret)
@@ -76,6 +86,8 @@ impl Billing {
         account: &AccountId,
         prefix: &str,
     ) -> Result<bool, BillingError> {
+        // What is in memory of it goes with it.
+        self.write_key_uses().await;
         let now = self.clock.now();
         let is_revoked = self.store.revoke_key(account, prefix, now).await?;
         self.book.remove_key(account, prefix);
@@ -89,6 +101,15 @@ impl Billing {
     pub async fn webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
         Ok(self.store.webhook_secret(account).await?)
+    }
+
+    /// A new secret for the webhook events of an account: those sent from now on are signed with it.
+    ///
+    /// # Errors
+    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] when the store fails.
+    pub async fn renew_webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
+        self.known(account.as_str())?;
+        Ok(self.store.records().renew_webhook_secret(account).await?)
     }
 
     /// The keys of an account that are in force, oldest first.
@@ -120,8 +141,8 @@ impl Billing {
     /// Pays in, with the bonus that the amount earns. Under an `id` that was used before, nothing is paid in again.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], [`BillingError::BadAmount`], [`BillingError::IdTaken`] when the id was used
-    /// for another amount, [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::UnknownAccount`], [`BillingError::BadAmount`], [`BillingError::BadTopUpId`],
+    /// [`BillingError::IdTaken`] when the id was used for another amount, [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
     pub async fn top_up(
         &self,
         account: &AccountId,
@@ -137,7 +158,10 @@ impl Billing {
         check_amount(amount, wallet.funds().balance)?;
         let id = match id {
             Some(id) if id.is_empty() || id.len() > TOP_UP_ID_BYTES_MAX => {
-                return Err(bad_amount(amount, "its id has no or too many characters"));
+                return Err(BillingError::BadTopUpId {
+                    len: id.len(),
+                    max: TOP_UP_ID_BYTES_MAX,
+                });
             }
             Some(id) => id.to_owned(),
             None => key::unique()?,
@@ -176,13 +200,20 @@ impl Billing {
         Ok(self.store.audit().await?)
     }
 
-    fn new_key(&self, account: &AccountId) -> Result<(Secret, KeyRecord), BillingError> {
+    fn new_key(
+        &self,
+        account: &AccountId,
+        name: &str,
+    ) -> Result<(Secret, KeyRecord), BillingError> {
         let secret = key::new_account_key()?;
         let record = KeyRecord {
             prefix: key::shown(&secret),
             account: account.clone(),
             hash: key::hash(secret.expose()),
             created: self.clock.now(),
+            name: name.to_owned(),
+            last_used: None,
+            revoked: None,
         };
         Ok((secret, record))
     }
@@ -198,6 +229,7 @@ impl Billing {
             run: "".into(),
             url: "".into(),
             charge: Charge::default(),
+            consumed: Consumed::default(),
             reason: String::new(),
             at: self.clock.now(),
         };
@@ -232,11 +264,28 @@ impl Billing {
             _ if name.trim() != name => "it begins or ends with a space",
             _ if name.contains(char::is_control) => "it has control characters",
             _ if name.starts_with(AccountId::PREFIX) => "`acc_` begins identifiers",
-            _ if self.find(name).is_some() => "an account of this name exists already",
+            _ if self.find(name).is_some() => {
+                return Err(BillingError::NameTaken {
+                    name: name.to_owned(),
+                });
+            }
             _ => return Ok(()),
         };
         Err(bad_name(name, reason))
     }
+}
+
+fn check_key_name(name: &str) -> Result<(), BillingError> {
+    let reason = match name {
+        _ if name.len() > KEY_NAME_BYTES_MAX => "it is longer than 100 bytes",
+        _ if name.trim() != name => "it begins or ends with a space",
+        _ if name.contains(char::is_control) => "it has control characters",
+        _ => return Ok(()),
+    };
+    Err(BillingError::BadKeyName {
+        name: name.to_owned(),
+        reason,
+    })
 }
 
 fn made(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {

@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
     AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, OutboxRow,
-    PageRow, Progress, StoreFuture, Subscription, Written,
+    PageRow, Progress, Records, StoreFuture, Subscription, Written,
 };
 
 const WORKS: u8 = 0;
@@ -264,6 +264,10 @@ impl Store for Faulty {
 
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
         self.store.expire_crawls(before)
+    }
+
+    fn records(&self) -> &dyn Records {
+        self.store.records()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -10,7 +10,7 @@ use super::purse::Slice;
 use super::queue::{Effect, Item, Queue};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
-use crate::store::{Entry, EntryKind};
+use crate::store::{Consumed, Entry, EntryKind};
 
 /// Longest address that goes into the ledger, in bytes; the rest is cut off.
 const URL_BYTES_MAX: usize = 2048;
@@ -31,6 +31,7 @@ pub struct Hold {
     url: Arc<str>,
     /// The slice it is a share of, for a page of a run with a purse.
     share: Option<Share>,
+    consumed: Consumed,
     is_open: bool,
 }
 
@@ -89,6 +90,7 @@ impl Hold {
             run: Arc::from(run),
             url: Arc::from(cut(url, URL_BYTES_MAX)),
             share: None,
+            consumed: Consumed::default(),
             is_open: false,
         };
         // The reserve is queued before anyone else can decide, so the ledger sees decisions in their order.
@@ -134,6 +136,7 @@ impl Hold {
                 post_id,
                 shortage,
             }),
+            consumed: Consumed::default(),
             is_open: true,
         }
     }
@@ -151,6 +154,12 @@ impl Hold {
     /// What is set aside: the most that the page may cost.
     pub fn ceiling(&self) -> Nanodollars {
         self.amount
+    }
+
+    /// The same with what the page consumed, which stands in the ledger beside what it costs, also when it failed.
+    pub fn with_consumed(mut self, consumed: Consumed) -> Self {
+        self.consumed = consumed;
+        self
     }
 
     /// Takes the charge and gives the rest back; ends once that is durable. Content is released after that.
@@ -235,6 +244,7 @@ impl Hold {
         Entry {
             id: format!("r:{}", self.id),
             held: self.amount,
+            consumed: Consumed::default(),
             ..self.settling(EntryKind::Reserve, Nanodollars::ZERO, String::new())
         }
     }
@@ -261,6 +271,7 @@ impl Hold {
             run: Arc::clone(&self.run),
             url: Arc::clone(&self.url),
             charge: Charge::default(),
+            consumed: self.consumed,
             reason,
             at: self.clock.now(),
         }

@@ -14,6 +14,7 @@ mod faults;
 mod hold;
 mod idempotency;
 mod key;
+mod notices;
 mod price;
 #[cfg(test)]
 mod properties;
@@ -21,6 +22,7 @@ mod purse;
 #[cfg(test)]
 mod purse_tests;
 mod queue;
+mod records;
 mod seats;
 mod top_up;
 mod writer;
@@ -37,13 +39,15 @@ use crate::model::{Nanodollars, Terms};
 use crate::store::{Entry, EntryKind, OpenReserve, Store, StoreError};
 
 pub use crate::store::{
-    ANSWER_BYTES_MAX, AccountId, Answer, Audit, Entry as LedgerEntry, EntryKind as LedgerEntryKind,
-    KeyRecord, KindSum, Posted, StatementPage, Subscription, SubscriptionState, Window,
+    ANSWER_BYTES_MAX, AccountId, AccountUsage, Answer, Audit, Consumed, Entry as LedgerEntry,
+    EntryKind as LedgerEntryKind, KeyRecord, KindSum, Notice, Posted, PricesRow, StatementPage,
+    Subscription, SubscriptionState, Threshold, Window,
 };
 pub use account::{Account, Funds};
 pub use hold::{FundsError, Hold, Shortage};
 pub use idempotency::{Begun, FirstRequest};
 pub use key::new_key;
+pub use notices::{Crossing, Crossings};
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use purse::Purse;
 pub use seats::{Count, NoPlan, SEATS_MAX, SeatPrices, Slot};
@@ -100,6 +104,42 @@ pub enum BillingError {
         name: String,
         /// What is wrong with it.
         reason: &'static str,
+    },
+    /// A name that another account has.
+    #[error("`{name}` cannot be an account's name: an account of this name exists already")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// A name that no key can have.
+    #[error("`{name}` cannot be a key's name: {reason}")]
+    BadKeyName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The account has no such key in force.
+    #[error("`{account}` has no key `{key}`: `trawl account key list` shows those it has")]
+    UnknownKey {
+        /// The account's name.
+        account: String,
+        /// First characters of the key as they were asked for.
+        key: String,
+    },
+    /// A threshold that no balance can fall below.
+    #[error("a balance cannot fall below {below}: choose zero or more")]
+    BadThreshold {
+        /// The threshold.
+        below: Nanodollars,
+    },
+    /// An id that no top-up can have.
+    #[error("the id of a top-up has 1 to {max} bytes, this one has {len}")]
+    BadTopUpId {
+        /// Its length in bytes.
+        len: usize,
+        /// Longest length in bytes.
+        max: usize,
     },
     /// An amount that cannot be paid in.
     #[error("{amount} cannot be paid in: {reason}")]
@@ -181,7 +221,7 @@ impl Billing {
 
     /// The account that a key opens. New and revoked keys count at once.
     pub fn authenticate(&self, key: &str) -> Option<Arc<Account>> {
-        self.book.authenticate(&key::hash(key))
+        self.book.authenticate(&key::hash(key), self.clock.now())
     }
 
     /// Sets aside what the ceiling asks for or what is left, whichever is less, for one page of one run.
@@ -281,9 +321,10 @@ impl Billing {
         self.queue.flush().await
     }
 
-    /// Writes what is queued and ends the writer. Holds that are still open stay in the ledger as they are and are
+    /// Writes what is queued and when keys were used, and ends the writer. Holds that are still open stay in the ledger as they are and are
     /// given back at the next start.
     pub async fn close(&self) {
+        self.write_key_uses().await;
         self.queue.close();
         if let Some(writer) = self.writer.lock().await.take()
             && let Err(error) = writer.await
@@ -321,6 +362,7 @@ fn stopped_void(reserve: OpenReserve, clock: &Clock) -> Entry {
         run: reserve.run,
         url: reserve.url,
         charge: crate::model::Charge::default(),
+        consumed: Consumed::default(),
         reason: SERVER_STOPPED.to_owned(),
         at: clock.now(),
     }

@@ -234,7 +234,11 @@ async fn spend(world: &World, task: i64) -> i64 {
 #[tokio::test]
 async fn everything_survives_a_restart() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account).await.expect("key");
+    let key = world
+        .billing
+        .create_key(&world.account, "")
+        .await
+        .expect("key");
     world
         .hold(500)
         .expect("money")
@@ -324,7 +328,7 @@ async fn keys_count_at_once_and_end_at_once() {
     let world = world(Nanodollars::ZERO).await;
     let billing = &world.billing;
     assert_eq!(billing.authenticate("tr_wrong"), None);
-    let key = billing.create_key(&world.account).await.expect("a key");
+    let key = billing.create_key(&world.account, "").await.expect("a key");
     assert!(billing.authenticate(key.expose()).is_some());
     let keys = billing.keys(&world.account);
     assert_eq!(keys.len(), 2);
@@ -341,7 +345,7 @@ async fn keys_count_at_once_and_end_at_once() {
 #[tokio::test]
 async fn every_file_is_private_and_has_no_key() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account).await;
+    let key = world.billing.create_key(&world.account, "").await;
     let key = key.expect("a key");
     let hidden = key.expose().get(11..).expect("a key is longer").as_bytes();
     for file in std::fs::read_dir(world.directory.path()).expect("a directory") {
@@ -360,13 +364,15 @@ async fn every_file_is_private_and_has_no_key() {
 #[tokio::test]
 async fn names_are_checked() {
     let world = world(Nanodollars::ZERO).await;
-    for name in ["", "alice", " bob", "acc_bob", "a\nb", &"x".repeat(101)] {
+    for name in ["", " bob", "acc_bob", "a\nb", &"x".repeat(101)] {
         let refusal = world.billing.create_account(name, Nanodollars::ZERO).await;
         assert!(
             matches!(refusal, Err(BillingError::BadName { .. })),
             "{name}"
         );
     }
+    let taken = world.billing.create_account("alice", Nanodollars::ZERO);
+    assert!(matches!(taken.await, Err(BillingError::NameTaken { .. })));
     assert!(world.billing.find("alice").is_some());
     assert!(world.billing.find(world.account.as_str()).is_some());
     assert!(world.billing.known("nobody").is_err());

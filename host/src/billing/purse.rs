@@ -14,7 +14,7 @@ use super::queue::{Effect, Item, Queue};
 use super::{Billing, key};
 use crate::clock::Clock;
 use crate::model::{Charge, Nanodollars};
-use crate::store::{AccountId, Entry, EntryKind, StoreError};
+use crate::store::{AccountId, Consumed, Entry, EntryKind, StoreError};
 
 /// Begin of a slice's name; the store finds what slices have set aside by it.
 const SLICE: &str = "p:";
@@ -345,6 +345,7 @@ impl Slice {
             run: Arc::clone(&self.run),
             url: Arc::from(""),
             charge: Charge::default(),
+            consumed: Consumed::default(),
             reason: String::new(),
             at: self.clock.now(),
         }

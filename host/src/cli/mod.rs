@@ -37,6 +37,10 @@ enum Command {
     Crawl(crawl::CrawlArgs),
     /// Create accounts, top them up, read their statements.
     Account(account::AccountArgs),
+    /// Show the prices in effect, or all there ever were.
+    Prices(account::PricesArgs),
+    /// Show what accounts consumed and paid.
+    Usage(account::UsageArgs),
     /// List providers, show what they would be sent, try one.
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
@@ -67,6 +71,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Transform(args) => transform::run(args),
         Command::Crawl(args) => runtime()?.block_on(crawl::run(args)),
         Command::Account(args) => runtime()?.block_on(account::run(args)),
+        Command::Prices(args) => runtime()?.block_on(account::prices(args)),
+        Command::Usage(args) => runtime()?.block_on(account::usage(args)),
         Command::Plugin(command) => plugin::run(command),
         Command::Provider(command) => provider::run(command),
     }

@@ -87,7 +87,7 @@ async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     }
     if let Some(admin) = admin {
         lines.push(format!(
-            "\nThe operator's own key, for GET /providers and /metrics from elsewhere, is shown only now:\n\n    {admin}"
+            "\nThe operator's own key, for /admin, GET /providers and /metrics from elsewhere, is shown only now:\n\n    {admin}"
         ));
     }
     lines.push(format!(

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::perform::perform;
+use super::perform::performed;
 use super::request::{Reply, Request};
 use super::{ControlError, socket};
 use crate::billing::{Billing, SeatPrices};
@@ -106,7 +106,7 @@ impl Operator {
                     .map_err(ControlError::Broken)?;
                 serde_json::from_str(&line).map_err(ControlError::Version)?
             }
-            Door::Store { billing, .. } => perform(billing, request).await,
+            Door::Store { billing, .. } => performed(billing, request).await,
         };
         match reply {
             Reply::Error(text) => Err(ControlError::Refused(text)),

@@ -1,7 +1,8 @@
 //! The operator's door: a socket in the data directory, through which the command line talks to a running server.
 //!
 //! One JSON request a line, one JSON reply a line. Without a server the command line opens the store itself and asks the
-//! same questions of its own [`Billing`]: [`Operator`] is either. Who may open the socket's file is the operator.
+//! same questions of its own [`Billing`]: [`Operator`] is either. Who may open the socket's file is the operator. What each question
+//! does is in [`perform`], which the HTTP interface asks as well.
 
 mod client;
 mod perform;
@@ -15,9 +16,10 @@ use crate::billing::BillingError;
 use crate::store::StoreError;
 
 pub use client::Operator;
+pub use perform::perform;
 pub use request::{
-    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SubscriptionView,
-    SumView,
+    AccountView, AuditView, DisagreementView, EntryView, KeyView, NoticesView, PricesView, Reply,
+    Request, SubscriptionView, SumView, UsageView,
 };
 pub use server::{Desk, listen};
 
@@ -30,6 +32,14 @@ pub enum ControlError {
     /// What was asked cannot be done. The text is for the operator.
     #[error("{0}")]
     Refused(String),
+    /// A value that makes no sense.
+    #[error("{field}: {reason}")]
+    Field {
+        /// Which one.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A process uses the data directory, but does not answer.
     #[error("{in_use}; it does not answer at `{socket}`")]
     NoAnswer {
@@ -187,7 +197,11 @@ mod tests {
             refusal.expect_err("refused").to_string()
         };
         let account = "nobody".to_owned();
-        let text = refusal(Request::Keys { account }).await;
+        let keys = Request::Keys {
+            account,
+            all: false,
+        };
+        let text = refusal(keys).await;
         assert!(text.starts_with("there is no account `nobody`"), "{text}");
         let text = refusal(create("")).await;
         assert!(text.contains("it is empty"), "{text}");

@@ -3,25 +3,32 @@
 use std::collections::BTreeMap;
 
 use super::request::{
-    AccountView, AuditView, DisagreementView, EntryView, KeyView, Reply, Request, SubscriptionView,
-    SumView,
+    AccountView, AuditView, DisagreementView, EntryView, KeyView, NoticesView, PricesView, Reply,
+    Request, SubscriptionView, SumView, UsageView,
 };
 use super::{ControlError, STATEMENT_ENTRIES_MAX};
 use crate::billing::{
-    Account, Billing, BillingError, Funds, KeyRecord, LedgerEntryKind, Posted, Subscription, Window,
+    Account, AccountUsage, Billing, BillingError, Funds, KeyRecord, LedgerEntryKind, Notice,
+    Posted, PricesRow, Window,
 };
 use crate::clock::Timestamp;
 use crate::model::{Charge, Nanodollars};
+use crate::plan::address;
 
 /// Does it, and says in the reply what went wrong.
-pub(super) async fn perform(billing: &Billing, request: Request) -> Reply {
-    match answer(billing, request).await {
+pub(super) async fn performed(billing: &Billing, request: Request) -> Reply {
+    match perform(billing, request).await {
         Ok(reply) => reply,
         Err(error) => Reply::Error(with_causes(&error)),
     }
 }
 
-async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlError> {
+/// Does what was asked: the one piece of code behind the socket, the command line by itself and the HTTP interface.
+///
+/// # Errors
+/// [`ControlError::Billing`] for what billing refuses, [`ControlError::Field`] for a value that makes no sense,
+/// [`ControlError::Refused`] for what only a running server knows.
+pub async fn perform(billing: &Billing, request: Request) -> Result<Reply, ControlError> {
     Ok(match request {
         Request::CreateAccount { name, top_up } => {
             let created = billing.create_account(&name, Nanodollars(top_up)).await?;
@@ -36,6 +43,13 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
                 .iter()
                 .map(|(account, funds)| view(billing, account, *funds));
             Reply::Accounts(views.collect())
+        }
+        Request::Account { account } => {
+            let account = billing.known(&account)?;
+            Reply::Account {
+                account: view(billing, &account, billing.funds(&account.id)),
+                keys: billing.keys(&account.id).into_iter().map(key).collect(),
+            }
         }
         Request::TopUp {
             account,
@@ -53,23 +67,42 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
                 is_repeat: top_up.is_repeat,
             }
         }
-        Request::CreateKey { account } => {
+        Request::CreateKey { account, name } => {
             let account = billing.known(&account)?;
-            let key = billing.create_key(&account.id).await?;
+            let key = billing.create_key(&account.id, &name).await?;
             let api_key = key.expose().to_owned();
             Reply::Key { api_key }
         }
-        Request::Keys { account } => {
+        Request::Keys { account, all } => {
             let account = billing.known(&account)?;
-            Reply::Keys(billing.keys(&account.id).into_iter().map(key).collect())
+            let keys = match all {
+                true => billing.all_keys(&account.id).await?,
+                false => billing.keys(&account.id),
+            };
+            Reply::Keys(keys.into_iter().map(key).collect())
         }
-        Request::WebhookSecret { account } => {
+        Request::WebhookSecret { account, renew } => {
             let account = billing.known(&account)?;
-            let secret = billing.webhook_secret(&account.id).await?;
+            let secret = match renew {
+                true => billing.renew_webhook_secret(&account.id).await?,
+                false => billing.webhook_secret(&account.id).await?,
+            };
             let secret = secret.expose().to_owned();
             Reply::WebhookSecret { secret }
         }
         Request::RevokeKey { account, key } => revoke(billing, &account, &key).await?,
+        Request::SetNotices {
+            account,
+            destination,
+            below,
+        } => {
+            let account = billing.known(&account)?;
+            let destination = destination.as_deref().map(receiver).transpose()?;
+            let below = Nanodollars(below);
+            let set = billing.set_notice(&account.id, destination.as_deref(), below);
+            set.await?;
+            Reply::Notices(view(billing, &account, billing.funds(&account.id)))
+        }
         Request::SetSeats { account, seats } => {
             let account = billing.known(&account)?;
             let (_, charged) = billing.set_seats(&account.id, seats).await?;
@@ -99,6 +132,12 @@ async fn answer(billing: &Billing, request: Request) -> Result<Reply, ControlErr
             };
             statement(billing, &account, window).await?
         }
+        Request::Prices {} => Reply::Prices(billing.prices().await?.pop().map(prices)),
+        Request::PriceHistory {} => {
+            let history = billing.prices().await?.into_iter();
+            Reply::PriceHistory(history.map(prices).collect())
+        }
+        Request::Usage { from, to } => usage(billing, Timestamp(from), Timestamp(to)).await?,
         Request::Verify {} => audit(billing).await?,
         Request::Plugins {} => {
             let reason = "no server is running: plugins are in effect only in a running one";
@@ -112,10 +151,10 @@ async fn revoke(billing: &Billing, account: &str, key: &str) -> Result<Reply, Co
     if billing.revoke_key(&account.id, key).await? {
         return Ok(Reply::Revoked {});
     }
-    Err(ControlError::Refused(format!(
-        "`{}` has no key `{key}`: `trawl account key list` shows those it has",
-        account.name
-    )))
+    Err(ControlError::Billing(BillingError::UnknownKey {
+        account: account.name.clone(),
+        key: key.to_owned(),
+    }))
 }
 
 async fn statement(
@@ -141,6 +180,63 @@ async fn statement(
         sums: sums.collect(),
         entries: page.entries.into_iter().map(entry).collect(),
     })
+}
+
+/// The address of a receiver of events, checked as those of crawls are.
+fn receiver(text: &str) -> Result<String, ControlError> {
+    let url = address::parse(text).map_err(|failure| ControlError::Field {
+        field: "destination",
+        reason: failure.to_string(),
+    })?;
+    Ok(url.into())
+}
+
+async fn usage(billing: &Billing, from: Timestamp, to: Timestamp) -> Result<Reply, BillingError> {
+    let rows = billing.usage(from, to).await?;
+    let mut total = UsageView {
+        costs: costs(&Charge::default()),
+        ..UsageView::default()
+    };
+    let accounts: Vec<UsageView> = rows.iter().map(|row| account_usage(billing, row)).collect();
+    for one in &accounts {
+        total.pages += one.pages;
+        total.failed += one.failed;
+        total.bytes = total.bytes.saturating_add(one.bytes);
+        total.cpu_micros = total.cpu_micros.saturating_add(one.cpu_micros);
+        for (name, amount) in &one.costs {
+            let sum = total.costs.entry(name.clone()).or_default();
+            *sum = sum.saturating_add(*amount);
+        }
+        total.top_ups = total.top_ups.saturating_add(one.top_ups);
+        total.bonuses = total.bonuses.saturating_add(one.bonuses);
+        total.seats = total.seats.saturating_add(one.seats);
+    }
+    Ok(Reply::Usage { accounts, total })
+}
+
+fn account_usage(billing: &Billing, row: &AccountUsage) -> UsageView {
+    let account = billing.find(row.account.as_str());
+    UsageView {
+        account: row.account.to_string(),
+        name: account
+            .map(|account| account.name.clone())
+            .unwrap_or_default(),
+        pages: row.n_pages,
+        failed: row.n_failed,
+        bytes: row.consumed.n_bytes,
+        cpu_micros: u64::try_from(row.consumed.cpu.as_micros()).unwrap_or(u64::MAX),
+        costs: costs(&row.charge),
+        top_ups: row.top_ups.0,
+        bonuses: row.bonuses.0,
+        seats: row.seats.0,
+    }
+}
+
+fn prices(row: PricesRow) -> PricesView {
+    PricesView {
+        since: row.at.to_string(),
+        prices: serde_json::from_str(&row.prices).unwrap_or_default(),
+    }
 }
 
 async fn audit(billing: &Billing) -> Result<Reply, BillingError> {
@@ -174,25 +270,38 @@ fn view(billing: &Billing, account: &Account, funds: Funds) -> AccountView {
         name: account.name.clone(),
         balance: funds.balance.0,
         held: funds.held.0,
-        subscription: billing.subscription(&account.id).map(subscription),
+        subscription: subscription(billing, account),
+        notices: notices(billing.notice(&account.id)),
     }
 }
 
-fn subscription(row: Subscription) -> SubscriptionView {
-    SubscriptionView {
+fn notices(notice: Notice) -> Option<NoticesView> {
+    Some(NoticesView {
+        destination: notice.destination?,
+        low_balance: notice.below.0,
+    })
+}
+
+fn subscription(billing: &Billing, account: &Account) -> Option<SubscriptionView> {
+    let row = billing.subscription(&account.id)?;
+    Some(SubscriptionView {
         state: row.state.name().to_owned(),
         seats: row.seats,
+        active: billing.slots(&account.id).active,
         next_seats: row.next_seats,
         from: row.from.to_string(),
         to: row.to.to_string(),
         price: row.price.0,
-    }
+    })
 }
 
 fn key(key: KeyRecord) -> KeyView {
     KeyView {
         key: key.prefix,
+        name: key.name,
         created: key.created.to_string(),
+        last_used: key.last_used.map(|at| at.to_string()),
+        revoked: key.revoked.map(|at| at.to_string()),
     }
 }
 

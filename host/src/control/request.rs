@@ -18,6 +18,11 @@ pub enum Request {
     },
     /// Every account.
     Accounts {},
+    /// One account with its keys in force.
+    Account {
+        /// Identifier or name.
+        account: String,
+    },
     /// Pay in.
     TopUp {
         /// Identifier or name.
@@ -31,11 +36,15 @@ pub enum Request {
     CreateKey {
         /// Identifier or name.
         account: String,
+        /// What it is called; empty without a name.
+        name: String,
     },
     /// The keys of an account.
     Keys {
         /// Identifier or name.
         account: String,
+        /// With those that were ended.
+        all: bool,
     },
     /// End a key.
     RevokeKey {
@@ -48,6 +57,17 @@ pub enum Request {
     WebhookSecret {
         /// Identifier or name.
         account: String,
+        /// Make a new one first.
+        renew: bool,
+    },
+    /// Set who is told when the balance runs low.
+    SetNotices {
+        /// Identifier or name.
+        account: String,
+        /// Address of the receiver; nobody is told without one.
+        destination: Option<String>,
+        /// Nanodollars below which the balance is told to be low; 0 tells of an empty one only.
+        below: i64,
     },
     /// Set how many seats an account has.
     SetSeats {
@@ -77,6 +97,17 @@ pub enum Request {
         /// Only entries after this place; 0 for the first page.
         after: i64,
     },
+    /// The prices in effect.
+    Prices {},
+    /// All prices there ever were.
+    PriceHistory {},
+    /// What accounts consumed and paid.
+    Usage {
+        /// Earliest time in milliseconds since 1970, included.
+        from: i64,
+        /// Latest time in milliseconds since 1970, not included.
+        to: i64,
+    },
     /// Add everything up.
     Verify {},
     /// The plugins in effect. Only a running server knows.
@@ -100,6 +131,15 @@ pub enum Reply {
     },
     /// Accounts in the order of names.
     Accounts(Vec<AccountView>),
+    /// An account with its keys in force.
+    Account {
+        /// The account.
+        account: AccountView,
+        /// Its keys, oldest first.
+        keys: Vec<KeyView>,
+    },
+    /// The account after a change of who is told of its balance.
+    Notices(AccountView),
     /// Money was paid in.
     ToppedUp {
         /// The account afterwards.
@@ -143,6 +183,17 @@ pub enum Reply {
         /// Sums by kind over the whole window, on the first page only.
         sums: BTreeMap<String, SumView>,
     },
+    /// The prices in effect since the last start; `None` when no server was ever started.
+    Prices(Option<PricesView>),
+    /// All prices there ever were, oldest first.
+    PriceHistory(Vec<PricesView>),
+    /// What accounts consumed and paid.
+    Usage {
+        /// Of each account that did, in the order of identifiers.
+        accounts: Vec<UsageView>,
+        /// Of all.
+        total: UsageView,
+    },
     /// The result of adding up.
     Audit(AuditView),
 }
@@ -161,6 +212,18 @@ pub struct AccountView {
     /// Its seats, when it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscription: Option<SubscriptionView>,
+    /// Who is told when the balance runs low.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notices: Option<NoticesView>,
+}
+
+/// Who is told when a balance runs low.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoticesView {
+    /// Address of the receiver.
+    pub destination: String,
+    /// Told below this; 0 is when it is empty.
+    pub low_balance: i64,
 }
 
 /// The seats of an account.
@@ -170,6 +233,8 @@ pub struct SubscriptionView {
     pub state: String,
     /// Requests that may be in flight at once.
     pub seats: u32,
+    /// Requests in flight.
+    pub active: u32,
     /// Seats from the next renewal on.
     pub next_seats: u32,
     /// Begin of the period.
@@ -185,8 +250,48 @@ pub struct SubscriptionView {
 pub struct KeyView {
     /// Its first characters.
     pub key: String,
+    /// What it is called; empty without a name.
+    pub name: String,
     /// When it was made.
     pub created: String,
+    /// When it was used last, if ever.
+    pub last_used: Option<String>,
+    /// When it was ended.
+    pub revoked: Option<String>,
+}
+
+/// Prices and since when they are in effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PricesView {
+    /// When they came into effect.
+    pub since: String,
+    /// All of them: dollars as decimal text, percents as numbers.
+    pub prices: Value,
+}
+
+/// What an account consumed and paid.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageView {
+    /// Its identifier; empty for the sum of all.
+    pub account: String,
+    /// Its name.
+    pub name: String,
+    /// Pages that were charged, at nothing under the Unlimited plan.
+    pub pages: u64,
+    /// Pages that failed.
+    pub failed: u64,
+    /// Decoded bytes of all of them.
+    pub bytes: u64,
+    /// Their CPU time in microseconds.
+    pub cpu_micros: u64,
+    /// What was charged for pages, by the names in `costs`.
+    pub costs: BTreeMap<String, i64>,
+    /// What was paid in.
+    pub top_ups: i64,
+    /// What was added to it.
+    pub bonuses: i64,
+    /// What was charged for seats.
+    pub seats: i64,
 }
 
 /// A ledger entry.

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::perform::perform;
+use super::perform::performed;
 use super::request::{Reply, Request};
 use super::{ControlError, socket};
 use crate::billing::Billing;
@@ -40,7 +40,7 @@ impl Desk {
     async fn answer(&self, request: Request) -> Reply {
         match request {
             Request::Plugins {} => Reply::Plugins((self.plugins)()),
-            request => perform(&self.billing, request).await,
+            request => performed(&self.billing, request).await,
         }
     }
 }

@@ -21,6 +21,8 @@ const FUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 /// Pause before the ledger is asked for room again.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
+/// Longest reason of a failed page in lists, in bytes; its entry has all of it.
+const ERROR_BYTES_MAX: usize = 512;
 /// Hexadecimal digits of a page's name: 128 bits.
 const PAGE_ID_CHARS: usize = 32;
 
@@ -150,6 +152,11 @@ async fn again(place: Place<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     deliver(run, n, usage.content_bytes, outcome).await;
 }
 
+/// The beginning of a reason.
+fn shortened(error: &str) -> String {
+    error[..error.floor_char_boundary(ERROR_BYTES_MAX)].to_owned()
+}
+
 /// The name of a page in its crawl, for ever.
 fn page_id(url: &Url) -> String {
     let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
@@ -232,6 +239,8 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
         is_failed,
         n_bytes,
         charge,
+        at: run.clock.now(),
+        error: outcome.error.as_deref().map(shortened),
         entry: entry.clone(),
         events: events.unwrap_or_default(),
     };

@@ -15,6 +15,7 @@ use super::events::Events;
 use super::frontier::Frontier;
 use super::job::Job;
 use super::lock;
+use crate::clock::Timestamp;
 use crate::model::{Nanodollars, Stop, UrlRow, UrlState};
 use crate::store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
 use crate::webhooks::Event;
@@ -35,6 +36,8 @@ pub(super) struct Recorded {
     pub(super) is_failed: bool,
     pub(super) n_bytes: u64,
     pub(super) charge: Nanodollars,
+    pub(super) at: Timestamp,
+    pub(super) error: Option<String>,
     pub(super) entry: Bytes,
     pub(super) events: Vec<Event>,
 }
@@ -215,6 +218,9 @@ impl Writer {
                     status: page.status,
                     is_failed: page.is_failed,
                     place,
+                    at: Some(page.at),
+                    cost: page.charge,
+                    error: page.error.clone(),
                 })
                 .collect(),
             counts,

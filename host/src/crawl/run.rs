@@ -18,6 +18,7 @@ use super::lock;
 use super::page;
 use super::recorder::Recorded;
 use crate::billing::{Billing, Purse, Tariff};
+use crate::clock::Clock;
 use crate::model::Stop;
 use crate::page::{PageOutcome, Rooms, RunContext};
 use crate::plan::crawl::CrawlPlan;
@@ -58,6 +59,7 @@ pub(super) struct Run {
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
     /// What the caller's webhook is told.
     pub(super) events: Option<Arc<Events>>,
+    pub(super) clock: Clock,
     pub(super) write_entry: fn(&PageOutcome, &mut Vec<u8>),
     /// A page gave its place back.
     pub(super) moved: Notify,

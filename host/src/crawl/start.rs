@@ -200,6 +200,7 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         recorder: recorder.sender(),
         listener,
         events: events.clone(),
+        clock: parts.clock.clone(),
         write_entry: parts.write_entry,
         moved: Notify::new(),
         plan: Arc::clone(&plan),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
+use std::str::FromStr;
 
 /// Nanodollars in one dollar.
 pub const PER_DOLLAR: i64 = 1_000_000_000;
@@ -64,6 +65,21 @@ impl Nanodollars {
     /// The sum, held at the limits of the type.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
+    }
+}
+
+/// A text that is no amount. Says what one looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write dollars like `25` or `0.50`, with at most nine decimals")]
+pub struct NotDollars;
+
+impl FromStr for Nanodollars {
+    type Err = NotDollars;
+
+    /// As [`Nanodollars::parse_dollars`], with a sentence for who wrote something else. A `$` may stand in front.
+    fn from_str(text: &str) -> Result<Self, NotDollars> {
+        let text = text.trim();
+        Self::parse_dollars(text.strip_prefix('$').unwrap_or(text)).ok_or(NotDollars)
     }
 }
 

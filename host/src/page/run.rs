@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{PageOutcome, VendorPart};
-use crate::billing::{self, AccountId, Billing, FundsError, Hold, Tariff};
+use crate::billing::{self, AccountId, Billing, Consumed, FundsError, Hold, Tariff};
 use crate::extract::{Input, Made, Outputs, Workers};
 use crate::fetch::{BODY_BYTES_MAX, CookieJar};
 use crate::model::failure::status;
@@ -360,6 +360,10 @@ pub async fn settle(
     mut outcome: PageOutcome,
 ) -> PageOutcome {
     let (keeping, outputs) = (outcome.keeping.take(), outcome.keeping_outputs.take());
+    let hold = hold.with_consumed(Consumed {
+        n_bytes: usage.content_bytes,
+        cpu: usage.compute + usage.transform,
+    });
     if let Some(error) = &outcome.error {
         hold.void(error);
         count("failed", &usage);

@@ -57,6 +57,30 @@ pub struct AccountRecord {
     pub balance: Nanodollars,
     /// Sum of what its entries have set aside: what its open reserves hold.
     pub held: Nanodollars,
+    /// Who is told when the balance runs low.
+    pub notice: Notice,
+}
+
+/// Who is told when an account's balance runs low, and what was told so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notice {
+    /// Address of the receiver; nobody is told without one.
+    pub destination: Option<String>,
+    /// Told when the balance falls below this; zero tells of an empty balance only.
+    pub below: Nanodollars,
+    /// What was told of falling below it.
+    pub low: Told,
+    /// What was told of an empty balance.
+    pub empty: Told,
+}
+
+/// How often the balance was told to be below a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// So many times: the number of the last one.
+    pub count: u64,
+    /// Whether it has been told and was not above since.
+    pub is_told: bool,
 }
 
 /// An API key. The key itself is not kept anywhere.
@@ -70,4 +94,10 @@ pub struct KeyRecord {
     pub hash: [u8; 32],
     /// When it was made.
     pub created: Timestamp,
+    /// What its owner calls it; empty without a name. Several keys may have the same.
+    pub name: String,
+    /// When it was used last, up to a minute ago; `None` when it never was.
+    pub last_used: Option<Timestamp>,
+    /// When it was ended.
+    pub revoked: Option<Timestamp>,
 }

@@ -6,29 +6,37 @@ use super::crawl_conformance::{
     a_crawl_is_kept_from_first_to_last, every_state_of_an_address_comes_back,
     old_crawls_are_forgotten_whole, progress_is_whole_and_counts_once,
 };
+use super::records_conformance::{
+    a_secret_is_renewed, keys_are_kept_with_their_past, lists_are_read_a_part_at_a_time,
+    notices_come_back, prices_are_added_and_kept, usage_is_added_up_by_account,
+};
 use super::*;
 use crate::model::{Charge, Nanodollars};
 
-fn account(n: u8) -> AccountRecord {
+pub(super) fn account(n: u8) -> AccountRecord {
     AccountRecord {
         id: AccountId::new(format!("acc_{n}")),
         name: format!("name {n}"),
         created: Timestamp(1),
         balance: Nanodollars::ZERO,
         held: Nanodollars::ZERO,
+        notice: Notice::default(),
     }
 }
 
-fn key(account: u8, n: u8) -> KeyRecord {
+pub(super) fn key(account: u8, n: u8) -> KeyRecord {
     KeyRecord {
         prefix: format!("tr_{n}"),
         account: AccountId::new(format!("acc_{account}")),
         hash: [n; 32],
         created: Timestamp(2),
+        name: String::new(),
+        last_used: None,
+        revoked: None,
     }
 }
 
-fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
+pub(super) fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
     Entry {
         id: id.to_owned(),
         account: AccountId::new("acc_1"),
@@ -41,6 +49,10 @@ fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
         charge: Charge {
             bytes_transferred: Nanodollars(-amount.min(0)),
             ..Charge::default()
+        },
+        consumed: Consumed {
+            n_bytes: 7,
+            cpu: std::time::Duration::from_micros(5),
         },
         reason: "why".to_owned(),
         at: Timestamp(10),
@@ -60,7 +72,7 @@ fn everything() -> Window {
     }
 }
 
-async fn with_account(store: &dyn Store, amount: i64) {
+pub(super) async fn with_account(store: &dyn Store, amount: i64) {
     let created = store
         .create_account(&account(1), &key(1, 1), &[paid_in(amount)])
         .await;
@@ -420,4 +432,10 @@ conformance! {
     old_crawls_are_forgotten_whole,
     events_wait_until_they_are_received,
     a_subscription_and_its_charge_are_one,
+    keys_are_kept_with_their_past,
+    notices_come_back,
+    a_secret_is_renewed,
+    prices_are_added_and_kept,
+    usage_is_added_up_by_account,
+    lists_are_read_a_part_at_a_time,
 }

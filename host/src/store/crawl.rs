@@ -79,8 +79,8 @@ pub struct CrawlCounts {
     pub spent: Nanodollars,
 }
 
-/// The entry of one page in its crawl's page log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The entry of one page in its crawl's page log, and what lists show of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
     /// Its number in the order of finishing, from 1.
     pub seq: u64,
@@ -92,6 +92,12 @@ pub struct PageRow {
     pub is_failed: bool,
     /// Where the entry is.
     pub place: Place,
+    /// When it was finished; `None` for one that was written before this was kept.
+    pub at: Option<Timestamp>,
+    /// What it cost.
+    pub cost: Nanodollars,
+    /// Why it failed.
+    pub error: Option<String>,
 }
 
 /// Where an entry is in a page log.

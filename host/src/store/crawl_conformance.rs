@@ -10,6 +10,7 @@ fn account(n: u8) -> AccountRecord {
         created: Timestamp(1),
         balance: Nanodollars::ZERO,
         held: Nanodollars::ZERO,
+        notice: Notice::default(),
     }
 }
 
@@ -49,6 +50,9 @@ fn page(seq: u64) -> PageRow {
             offset: seq << 33,
             length: u32::MAX,
         },
+        at: Some(Timestamp(30)),
+        cost: Nanodollars(4),
+        error: Some("404".to_owned()),
     }
 }
 
@@ -62,6 +66,9 @@ async fn with_crawls(store: &dyn Store, crawls: &[CrawlRecord]) {
         account: account(1).id,
         hash: [1; 32],
         created: Timestamp(2),
+        name: String::new(),
+        last_used: None,
+        revoked: None,
     };
     let created = store.create_account(&account(1), &key, &[]).await;
     created.expect("a new account");

@@ -1,6 +1,7 @@
 //! Ledger entries: each is one immutable change of an account.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::AccountId;
 use crate::clock::Timestamp;
@@ -52,6 +53,15 @@ impl EntryKind {
     }
 }
 
+/// What a page consumed, beside what it cost: sums of it are the same whatever the prices were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Consumed {
+    /// Decoded bytes of content before transformation.
+    pub n_bytes: u64,
+    /// CPU time in all, kept to the microsecond.
+    pub cpu: Duration,
+}
+
 /// One change of an account. The balance is the sum of all `amount`s, what is set aside the sum of all `held`s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -73,6 +83,8 @@ pub struct Entry {
     pub url: Arc<str>,
     /// Parts of a post's charge; zeros otherwise.
     pub charge: Charge,
+    /// What the page consumed, whether it was charged or not; zeros without a page.
+    pub consumed: Consumed,
     /// Why a reserve was voided, which seats were paid, or a note on money in.
     pub reason: String,
     /// When it was made.

@@ -14,6 +14,9 @@ mod data_dir;
 mod ledger;
 mod outbox;
 mod page_log;
+mod records;
+#[cfg(test)]
+mod records_conformance;
 pub mod sqlite;
 mod subscription;
 
@@ -25,16 +28,17 @@ use crate::clock::Timestamp;
 use crate::model::{Nanodollars, Stop, UrlRow};
 use crate::secret::Secret;
 
-pub use account::{AccountId, AccountRecord, KeyRecord};
+pub use account::{AccountId, AccountRecord, KeyRecord, Notice, Told};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
 pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress};
 pub use data_dir::{DataDir, DataDirError};
 pub use ledger::{
-    Audit, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage, Window,
-    Written,
+    Audit, Consumed, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage,
+    Window, Written,
 };
 pub use outbox::OutboxRow;
 pub use page_log::PageLog;
+pub use records::{AccountUsage, CrawledPage, Cut, KeyUse, PricesRow, Records, Rows, Threshold};
 pub use subscription::{Subscription, SubscriptionState};
 
 /// The result of one operation; the borrow is the store's.
@@ -221,6 +225,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// What the events of an account are signed with; made of randomness and kept when it is first asked for.
     fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret>;
+
+    /// What is looked up and noted beside the money.
+    fn records(&self) -> &dyn Records;
 
     /// Ends the connections after what was begun is done.
     fn close(&self) -> BoxFuture<'_, ()>;

@@ -34,6 +34,10 @@ pub enum EventKind {
     CreditsDepleted,
     /// Half of what the account had at the start of the crawl is gone.
     CreditsHalfDepleted,
+    /// The account's balance fell below what its owner has chosen.
+    LowBalance,
+    /// The account has nothing left that can be spent.
+    EmptyBalance,
 }
 
 /// A page as events tell of it.
@@ -58,6 +62,8 @@ impl EventKind {
             Self::WebsiteStatus => "on_website_status",
             Self::CreditsDepleted => "on_credits_depleted",
             Self::CreditsHalfDepleted => "on_credits_half_depleted",
+            Self::LowBalance => "on_low_balance",
+            Self::EmptyBalance => "on_empty_balance",
         }
     }
 }
@@ -143,6 +149,23 @@ impl Event {
     ) -> Self {
         Self {
             id: format!("{crawl_id}:{}", kind.name()),
+            account: account.clone(),
+            destination: destination.clone(),
+            kind,
+            body: json!({ "account": account.as_str(), "credits": left.whole_credits() }),
+        }
+    }
+
+    /// The account's balance fell below a threshold, for the `number`th time. `kind` is one of the two for balances.
+    pub fn balance(
+        kind: EventKind,
+        account: &AccountId,
+        destination: &Url,
+        number: u64,
+        left: Nanodollars,
+    ) -> Self {
+        Self {
+            id: format!("{account}:{}:{number}", kind.name()),
             account: account.clone(),
             destination: destination.clone(),
             kind,
@@ -265,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_crawls_and_money_are_told_once_a_crawl() {
+    fn events_of_crawls_and_money_are_told_once() {
         let (account, hook) = ground();
         let event = Event::website_status(&account, &hook, "c1", "http://a.example/x", 12, 3_400);
         let (id, body) = row(event);
@@ -279,6 +302,10 @@ mod tests {
         let left = Nanodollars::from_credits(50);
         let (id, body) = row(Event::credits(kind, &account, &hook, "c1", left));
         assert_eq!(id, "c1:on_credits_half_depleted");
+        assert_eq!(body, json!({"account": "acc", "credits": 50}));
+        let low = Event::balance(EventKind::LowBalance, &account, &hook, 3, left);
+        let (id, body) = row(low);
+        assert_eq!(id, "acc:on_low_balance:3");
         assert_eq!(body, json!({"account": "acc", "credits": 50}));
     }
 

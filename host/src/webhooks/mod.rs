@@ -1,4 +1,4 @@
-//! Events of crawls, told to a server of the caller: kept in the store until they are delivered, signed, at least once.
+//! Events of crawls and of balances, told to a server of the caller: kept in the store until they are delivered, signed, at least once.
 //! Decisions: Errors and limits, Webhooks.
 //!
 //! An event is one POST with a JSON body. Three headers go along: `X-Trawl-Event` (its kind), `X-Trawl-Event-Id` (the same

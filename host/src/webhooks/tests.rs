@@ -14,7 +14,7 @@ use crate::clock::Timestamp;
 use crate::egress::{AllowList, Egress, EgressConfig};
 use crate::model::Nanodollars;
 use crate::store::sqlite::SqliteStore;
-use crate::store::{AccountRecord, DataDir, KeyRecord};
+use crate::store::{AccountRecord, DataDir, KeyRecord, Notice};
 
 /// One request as a receiver got it.
 #[derive(Clone, Debug)]
@@ -122,12 +122,16 @@ async fn world(directory: &Path) -> World {
         created: Timestamp(1),
         balance: Nanodollars::ZERO,
         held: Nanodollars::ZERO,
+        notice: Notice::default(),
     };
     let key = KeyRecord {
         prefix: "tr_1".to_owned(),
         account: account(),
         hash: [1; 32],
         created: Timestamp(1),
+        name: String::new(),
+        last_used: None,
+        revoked: None,
     };
     // After a restart it is there already.
     let _ = store.create_account(&record, &key, &[]).await;

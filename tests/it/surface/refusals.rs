@@ -53,7 +53,7 @@ async fn keys_are_asked_for_before_anything_else() {
     for operation in keyed(&operations) {
         n_keyed += 1;
         let name = operation.name();
-        let without = surface.app.without_key();
+        let without = surface.app.with_key("");
         let bad = [
             "",
             "Bearer",

@@ -122,7 +122,7 @@ async fn endpoints_without_anything_behind_them_say_so() {
         check(&answer, 501, "not available");
         assert_eq!(answer.header("ratelimit-limit"), "10000");
     }
-    for path in ["/data/pages"] {
+    for path in ["/data/contacts"] {
         check(&world.get(path).await, 501, "not available");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {

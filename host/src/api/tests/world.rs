@@ -48,6 +48,7 @@ pub(super) struct World {
 
 pub(super) struct FakeService {
     billing: Billing,
+    store: Arc<dyn Store>,
     crawls: Crawls,
     tasks: TaskTracker,
     in_flight: TaskTracker,
@@ -105,9 +106,10 @@ impl World {
             .create_account("test", dollars)
             .await
             .expect("an account");
-        let crawls = crawls(store, &billing, &tasks, directory.path());
+        let crawls = crawls(Arc::clone(&store), &billing, &tasks, directory.path());
         let service = Arc::new(FakeService {
             billing,
+            store,
             crawls,
             tasks,
             in_flight: TaskTracker::new(),
@@ -238,6 +240,10 @@ fn crawls(
 impl Service for FakeService {
     fn billing(&self) -> &Billing {
         &self.billing
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.store
     }
 
     fn tasks(&self) -> &TaskTracker {

@@ -7,7 +7,9 @@ use crate::billing::account::Wallet;
 use crate::billing::{Billing, BillingError};
 use crate::clock::Timestamp;
 use crate::model::{Charge, Nanodollars};
-use crate::store::{AccountId, Entry, EntryKind, Subscription, SubscriptionState, Written};
+use crate::store::{
+    AccountId, Consumed, Entry, EntryKind, Subscription, SubscriptionState, Written,
+};
 
 /// Times that a charge is written when the store fails, and the pause before the next.
 const TRIES: u32 = 10;
@@ -283,7 +285,7 @@ impl Billing {
             ..month(account.clone(), seats, begun, from)
         };
         let id = format!("{}:{account}:{}", EntryKind::Seats.name(), from.0);
-        let note = format!("{seats} seats from {} to {}", row.from, row.to);
+        let note = format!("{} from {} to {}", counted(seats), row.from, row.to);
         self.buy(row, price, id, note).await
     }
 
@@ -312,7 +314,7 @@ impl Billing {
             row.account,
             row.from.0
         );
-        let note = format!("{seats} seats instead of {} to {}", row.seats, row.to);
+        let note = format!("{} instead of {} to {}", counted(seats), row.seats, row.to);
         let more = Subscription {
             seats,
             next_seats: seats,
@@ -348,6 +350,7 @@ impl Billing {
             run: "".into(),
             url: "".into(),
             charge: Charge::default(),
+            consumed: Consumed::default(),
             reason: note,
             at: self.clock.now(),
         };
@@ -405,6 +408,14 @@ impl Billing {
         BillingError::NoSubscription {
             account: name.map_or_else(|| account.to_string(), |account| account.name.clone()),
         }
+    }
+}
+
+/// `1 seat`, `2 seats`.
+fn counted(seats: u32) -> String {
+    match seats {
+        1 => "1 seat".to_owned(),
+        _ => format!("{seats} seats"),
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::control::{
-    AccountView, AuditView, EntryView, KeyView, Reply, SubscriptionView, SumView,
+    AccountView, AuditView, EntryView, KeyView, PricesView, Reply, SubscriptionView, SumView,
+    UsageView,
 };
 use crate::model::Nanodollars;
 
@@ -29,7 +30,20 @@ impl Answer {
                 json!({"account": account.account, "api_key": api_key})
             }
             Self::Reply(Reply::Accounts(accounts)) => json!(accounts),
+            Self::Reply(Reply::Account { account, keys }) => {
+                let mut shown = json!(account);
+                shown["keys"] = json!(keys);
+                shown
+            }
+            Self::Reply(Reply::Notices(account)) => json!({
+                "account": account.account, "notices": account.notices,
+            }),
             Self::Reply(Reply::Keys(keys)) => json!(keys),
+            Self::Reply(Reply::Prices(prices)) => json!(prices),
+            Self::Reply(Reply::PriceHistory(history)) => json!(history),
+            Self::Reply(Reply::Usage { accounts, total }) => json!({
+                "unit": "nanodollars", "accounts": accounts, "total": total,
+            }),
             Self::Reply(Reply::ToppedUp {
                 account,
                 id,
@@ -64,7 +78,20 @@ impl Answer {
                 money(account.balance)
             ),
             Self::Reply(Reply::Accounts(accounts)) => lines(accounts, account_line),
+            Self::Reply(Reply::Account { account, keys }) => format!(
+                "{}\nset aside {}\n{}\n{}",
+                account_line(account),
+                money(account.held),
+                notices_text(account),
+                lines(keys, key_line)
+            ),
+            Self::Reply(Reply::Notices(account)) => notices_text(account) + "\n",
             Self::Reply(Reply::Keys(keys)) => lines(keys, key_line),
+            Self::Reply(Reply::Prices(prices)) => lines(prices.as_slice(), prices_text),
+            Self::Reply(Reply::PriceHistory(history)) => lines(history, prices_text),
+            Self::Reply(Reply::Usage { accounts, total }) => {
+                lines(accounts, usage_text) + &usage_text(total) + "\n"
+            }
             Self::Reply(Reply::ToppedUp {
                 account,
                 amount,
@@ -175,7 +202,54 @@ fn seats_text(subscription: &SubscriptionView) -> String {
 }
 
 fn key_line(key: &KeyView) -> String {
-    format!("{}…  made {}", key.key, key.created)
+    let used = match &key.last_used {
+        Some(at) => format!("used {at}"),
+        None => "never used".to_owned(),
+    };
+    let ended = key.revoked.iter().map(|at| format!("  ended {at}"));
+    let line = format!("{}…  made {}  {used}", key.key, key.created);
+    let line = line + &ended.collect::<String>();
+    match key.name.as_str() {
+        "" => line,
+        name => format!("{line}  {name}"),
+    }
+}
+
+fn notices_text(account: &AccountView) -> String {
+    match &account.notices {
+        None => "nobody is told when the balance runs low".to_owned(),
+        Some(notices) => format!(
+            "below {} and when it is empty, {} is told",
+            money(notices.low_balance),
+            notices.destination
+        ),
+    }
+}
+
+fn prices_text(prices: &PricesView) -> String {
+    format!("since {}\n{:#}", prices.since, prices.prices)
+}
+
+fn usage_text(usage: &UsageView) -> String {
+    let who = match usage.account.as_str() {
+        "" => "all".to_owned(),
+        account => format!("{account}  {}", usage.name),
+    };
+    let costs = usage.costs.iter().filter(|(_, amount)| **amount != 0);
+    let costs: String = costs
+        .map(|(name, amount)| format!("  {name} {}", money(*amount)))
+        .collect();
+    format!(
+        "{who}\n  {} pages, {} failed, {} bytes, {}.{:06} seconds of CPU\n{costs}\n  paid in {}, bonus {}, seats {}",
+        usage.pages,
+        usage.failed,
+        usage.bytes,
+        usage.cpu_micros / 1_000_000,
+        usage.cpu_micros % 1_000_000,
+        money(usage.top_ups),
+        money(usage.bonuses),
+        money(usage.seats)
+    )
 }
 
 fn entry_line(entry: &EntryView) -> String {

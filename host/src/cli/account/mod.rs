@@ -1,10 +1,11 @@
 //! `trawl account`: accounts, keys, paying in, statements. Asks the running server, or the store when there is none.
 
 mod answer;
+mod money;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -15,6 +16,8 @@ use crate::config::Config;
 use crate::control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MAX};
 use crate::model::Nanodollars;
 use answer::{Answer, Statement};
+
+pub(super) use money::{PricesArgs, UsageArgs, prices, usage};
 
 /// Accounts, their keys and their money.
 #[derive(Debug, Args)]
@@ -43,17 +46,22 @@ enum AccountCommand {
         /// A name of your choice.
         name: String,
         /// Dollars to start with; from $500 on they earn a bonus.
-        #[arg(long, value_name = "USD", value_parser = dollars, default_value = "0")]
+        #[arg(long, value_name = "USD", default_value = "0")]
         top_up: Nanodollars,
     },
     /// Show every account with its balance.
     List,
+    /// Show one account with its seats, its keys and who is told when its balance runs low.
+    Show {
+        /// Which.
+        account: String,
+    },
     /// Pay in. $500 and more earn 5%, $2,000 and more 12%.
     TopUp {
         /// Who is paid.
         account: String,
         /// How much.
-        #[arg(value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+        #[arg(value_name = "USD", allow_negative_numbers = true)]
         amount: Nanodollars,
         /// An id of the payment: paying in again under the same id changes nothing.
         #[arg(long)]
@@ -87,16 +95,33 @@ enum AccountCommand {
     WebhookSecret {
         /// Whose.
         account: String,
+        /// Make a new one first: events sent from now on are signed with it.
+        #[arg(long)]
+        rotate: bool,
+    },
+    /// Set who is told, by a webhook event, when the balance runs low and when it is empty.
+    Notices {
+        /// Whose balance.
+        account: String,
+        /// Address of the receiver.
+        #[arg(long, value_name = "URL", required_unless_present = "off")]
+        destination: Option<String>,
+        /// Told when the balance falls below so many dollars; only of an empty one when left out.
+        #[arg(long, value_name = "USD", default_value = "0")]
+        below: Nanodollars,
+        /// Tell nobody any more.
+        #[arg(long, conflicts_with_all = ["destination", "below"])]
+        off: bool,
     },
     /// Show what was paid in and charged.
     Statement {
         /// Whose.
         account: String,
         /// Earliest time: `2026-01-31` or `2026-01-31T10:20:30Z`.
-        #[arg(long, value_parser = moment)]
+        #[arg(long)]
         from: Option<Timestamp>,
         /// Latest time, not included.
-        #[arg(long, value_parser = moment)]
+        #[arg(long)]
         to: Option<Timestamp>,
     },
     /// Add up every ledger entry and compare with the balances.
@@ -109,11 +134,17 @@ enum KeyCommand {
     Create {
         /// For whom.
         account: String,
+        /// What to call it, at most 100 bytes.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        name: String,
     },
-    /// Show the first characters of each key.
+    /// Show the first characters of each key, its name and when it was used last.
     List {
         /// Whose.
         account: String,
+        /// With keys that were ended.
+        #[arg(long)]
+        all: bool,
     },
     /// End a key at once and for good.
     Revoke {
@@ -138,18 +169,22 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let answered = answer(&mut operator, args.command).await;
     operator.leave().await;
     let answer = answered?;
-    let text = if args.json {
-        format!("{:#}\n", answer.json())
-    } else {
-        answer.text()
-    };
-    io::stdout().write_all(text.as_bytes())?;
+    show(&answer, args.json)?;
     match answer {
         Answer::Reply(Reply::Audit(audit)) if !audit.disagreements.is_empty() => {
             anyhow::bail!("the ledger does not add up")
         }
         _ => Ok(()),
     }
+}
+
+fn show(answer: &Answer, json: bool) -> io::Result<()> {
+    let text = if json {
+        format!("{:#}\n", answer.json())
+    } else {
+        answer.text()
+    };
+    super::print_bytes(text.as_bytes())
 }
 
 async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answer, ControlError> {
@@ -164,6 +199,7 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
             top_up: top_up.0,
         },
         AccountCommand::List => Request::Accounts {},
+        AccountCommand::Show { account } => Request::Account { account },
         AccountCommand::TopUp {
             account,
             amount,
@@ -173,8 +209,10 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
             amount: amount.0,
             id,
         },
-        AccountCommand::Key(KeyCommand::Create { account }) => Request::CreateKey { account },
-        AccountCommand::Key(KeyCommand::List { account }) => Request::Keys { account },
+        AccountCommand::Key(KeyCommand::Create { account, name }) => {
+            Request::CreateKey { account, name }
+        }
+        AccountCommand::Key(KeyCommand::List { account, all }) => Request::Keys { account, all },
         AccountCommand::Key(KeyCommand::Revoke { account, key }) => {
             Request::RevokeKey { account, key }
         }
@@ -189,7 +227,20 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
             ..
         } => Request::SetSeats { account, seats },
         AccountCommand::Seats { account, .. } => Request::ResumeSeats { account },
-        AccountCommand::WebhookSecret { account } => Request::WebhookSecret { account },
+        AccountCommand::WebhookSecret { account, rotate } => Request::WebhookSecret {
+            account,
+            renew: rotate,
+        },
+        AccountCommand::Notices {
+            account,
+            destination,
+            below,
+            ..
+        } => Request::SetNotices {
+            account,
+            destination,
+            below: below.0,
+        },
         AccountCommand::Verify => Request::Verify {},
     };
     operator.ask(request).await.map(Answer::Reply)
@@ -234,14 +285,4 @@ async fn whole_statement(
         }
     }
     whole.ok_or_else(|| ControlError::Refused("the statement is empty".to_owned()))
-}
-
-fn dollars(text: &str) -> Result<Nanodollars, String> {
-    Nanodollars::parse_dollars(text.trim_start_matches('$'))
-        .ok_or_else(|| "write dollars like `25` or `0.50`, with at most nine decimals".to_owned())
-}
-
-fn moment(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse(text)
-        .ok_or_else(|| "write a time like `2026-01-31` or `2026-01-31T10:20:30Z`".to_owned())
 }

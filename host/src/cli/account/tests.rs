@@ -75,6 +75,116 @@ async fn keys_are_made_and_ended() {
 }
 
 #[tokio::test]
+async fn keys_have_names_and_a_past() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    say("create alice").await.expect("created");
+    let key = say("key create alice --name ci --json").await;
+    let key = key.expect("a key").json();
+    let shown = &key["api_key"].as_str().expect("a key")[..11];
+    let listed = say("key list alice --json").await.expect("a list").json();
+    let ci = listed.as_array().expect("keys").iter();
+    let ci = ci.clone().find(|key| key["name"] == "ci").expect("a name");
+    assert_eq!(
+        (&ci["key"], &ci["last_used"]),
+        (&json!(shown), &json!(null))
+    );
+    let listed = say("key list alice").await.expect("a list").text();
+    assert!(listed.contains("never used  ci\n"), "{listed}");
+    let revoke = format!("key revoke alice {shown}");
+    assert!(said(data.path(), &revoke).await.is_ok());
+    let listed = say("key list alice").await.expect("a list").text();
+    assert_eq!(listed.lines().count(), 1);
+    let all = say("key list alice --all").await.expect("a list").text();
+    assert!(all.contains("  ended 2"), "{all}");
+    let long = format!("key create alice --name {}", "x".repeat(101));
+    let refusal = said(data.path(), &long).await.err().expect("refused");
+    assert!(refusal.contains("longer than 100 bytes"), "{refusal}");
+}
+
+#[tokio::test]
+async fn an_account_is_shown_with_who_is_told_of_its_balance() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    say("create alice --top-up 5").await.expect("created");
+    let shown = say("show alice").await.expect("shown").text();
+    assert!(shown.contains("nobody is told"), "{shown}");
+    let set = "notices alice --destination a.example/hook --below 1.5";
+    let set = say(set).await.expect("set").text();
+    assert_eq!(
+        set,
+        "below $1.5 and when it is empty, https://a.example/hook is told\n"
+    );
+    let shown = say("show alice --json").await.expect("shown").json();
+    assert_eq!(shown["notices"]["low_balance"], 1_500_000_000_i64);
+    assert_eq!(shown["keys"].as_array().map(Vec::len), Some(1));
+    let off = say("notices alice --off").await.expect("set").text();
+    assert!(off.starts_with("nobody is told"), "{off}");
+    for (line, expected) in [
+        (
+            "notices alice --destination file:///etc/passwd",
+            "destination: ",
+        ),
+        ("notices alice", "required"),
+        (
+            "notices alice --destination a.example --below lots",
+            "write dollars like",
+        ),
+        ("notices nobody --off", "there is no account `nobody`"),
+        ("show nobody", "there is no account `nobody`"),
+    ] {
+        let refusal = said(data.path(), line).await.err().expect("refused");
+        assert!(refusal.contains(expected), "{line}: {refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_secret_is_renewed() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let say = |line| said(data.path(), line);
+    say("create alice").await.expect("created");
+    let first = say("webhook-secret alice").await.expect("shown").text();
+    let again = say("webhook-secret alice").await.expect("shown").text();
+    assert_eq!(first, again);
+    let renewed = say("webhook-secret alice --rotate").await;
+    let renewed = renewed.expect("renewed").text();
+    assert_ne!(first, renewed);
+    assert_eq!(
+        say("webhook-secret alice").await.expect("shown").text(),
+        renewed
+    );
+}
+
+#[tokio::test]
+async fn usage_and_prices_are_shown() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    said(data.path(), "create alice --top-up 500")
+        .await
+        .expect("created");
+    said(data.path(), "seats alice 1").await.expect("bought");
+    let statement = said(data.path(), "statement alice").await;
+    let statement = statement.expect("a statement").text();
+    assert!(statement.contains("  1 seat from 2"), "{statement}");
+    let mut operator = Operator::reach(data.path(), false)
+        .await
+        .expect("the store");
+    let usage = Request::Usage {
+        from: Timestamp::MIN.0,
+        to: Timestamp::MAX.0,
+    };
+    let usage = Answer::Reply(operator.ask(usage).await.expect("sums"));
+    let json = usage.json();
+    assert_eq!(json["accounts"][0]["name"], "alice");
+    assert_eq!(json["total"]["seats"], 20_000_000_000_i64);
+    let text = usage.text();
+    let line = "  paid in $500, bonus $25, seats $20\n";
+    assert_eq!(text.matches(line).count(), 2, "{text}");
+    let prices = operator.ask(Request::Prices {}).await.expect("none yet");
+    assert_eq!(prices, Reply::Prices(None));
+    operator.leave().await;
+}
+
+#[tokio::test]
 async fn seats_are_bought_stopped_and_resumed() {
     let data = tempfile::tempdir().expect("a temporary directory");
     let say = |line| said(data.path(), line);

@@ -6,10 +6,12 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use super::{bytes_column, column, failed_to, ledger};
 use crate::clock::Timestamp;
 use crate::model::Nanodollars;
-use crate::store::{AccountId, AccountRecord, Entry, KeyRecord, StoreError, Written};
+use crate::store::{
+    AccountId, AccountRecord, Entry, KeyRecord, KeyUse, Notice, StoreError, Told, Written,
+};
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, StoreError> {
-    let rows = sqlx::query("SELECT id, name, created, balance, held FROM accounts")
+    let rows = sqlx::query("SELECT * FROM accounts")
         .fetch_all(readers)
         .await
         .map_err(failed_to("read the accounts"))?;
@@ -17,11 +19,46 @@ pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, Stor
 }
 
 pub(super) async fn keys(readers: &SqlitePool) -> Result<Vec<KeyRecord>, StoreError> {
-    let rows = sqlx::query("SELECT prefix, account, hash, created FROM keys WHERE revoked IS NULL")
+    let rows = sqlx::query("SELECT * FROM keys WHERE revoked IS NULL")
         .fetch_all(readers)
         .await
         .map_err(failed_to("read the keys"))?;
     rows.iter().map(key).collect()
+}
+
+pub(super) async fn keys_of(
+    readers: &SqlitePool,
+    account: &AccountId,
+) -> Result<Vec<KeyRecord>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM keys WHERE account = ? ORDER BY created, prefix")
+        .bind(account.as_str())
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("read the keys"))?;
+    rows.iter().map(key).collect()
+}
+
+/// A time that is earlier than the one that is noted changes nothing.
+pub(super) async fn note_uses(
+    connection: &mut SqliteConnection,
+    uses: &[KeyUse],
+) -> Result<(), StoreError> {
+    let failed = failed_to("note when keys were used");
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    for used in uses {
+        sqlx::query(
+            "UPDATE keys SET last_used = MAX(COALESCE(last_used, ?1), ?1) WHERE prefix = ?2",
+        )
+        .bind(used.at.0)
+        .bind(used.prefix.as_str())
+        .execute(&mut *transaction)
+        .await
+        .map_err(&failed)?;
+    }
+    transaction.commit().await.map_err(&failed)
 }
 
 pub(super) async fn create(
@@ -57,11 +94,12 @@ pub(super) async fn insert_key(
     connection: &mut SqliteConnection,
     key: &KeyRecord,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO keys (prefix, account, hash, created) VALUES (?, ?, ?, ?)")
+    sqlx::query("INSERT INTO keys (prefix, account, hash, created, name) VALUES (?, ?, ?, ?, ?)")
         .bind(key.prefix.as_str())
         .bind(key.account.as_str())
         .bind(&key.hash[..])
         .bind(key.created.0)
+        .bind(key.name.as_str())
         .execute(connection)
         .await
         .map_err(taken_or("this key", &failed_to("add a key")))?;
@@ -103,6 +141,19 @@ fn account(row: &SqliteRow) -> Result<AccountRecord, StoreError> {
         created: Timestamp(column(row, "created")?),
         balance: Nanodollars(column(row, "balance")?),
         held: Nanodollars(column(row, "held")?),
+        notice: Notice {
+            destination: column(row, "notice_to")?,
+            below: Nanodollars(column(row, "notice_below")?),
+            low: told(row, "low_count", "low_told")?,
+            empty: told(row, "empty_count", "empty_told")?,
+        },
+    })
+}
+
+fn told(row: &SqliteRow, count: &'static str, is_told: &'static str) -> Result<Told, StoreError> {
+    Ok(Told {
+        count: column::<i64>(row, count)?.unsigned_abs(),
+        is_told: column(row, is_told)?,
     })
 }
 
@@ -112,5 +163,8 @@ fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
         account: AccountId::new(column::<&str>(row, "account")?),
         hash: bytes_column(row, "hash")?,
         created: Timestamp(column(row, "created")?),
+        name: column(row, "name")?,
+        last_used: column::<Option<i64>>(row, "last_used")?.map(Timestamp),
+        revoked: column::<Option<i64>>(row, "revoked")?.map(Timestamp),
     })
 }

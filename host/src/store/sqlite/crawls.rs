@@ -167,6 +167,9 @@ pub(super) async fn save(
             .bind(row.is_failed)
             .bind(number(row.place.offset))
             .bind(row.place.length)
+            .bind(row.at.map(|at| at.0))
+            .bind(row.cost.0)
+            .bind(row.error.as_deref())
     })
     .await?;
     transaction.commit().await.map_err(&failed)
@@ -186,11 +189,12 @@ const URLS: Insert = Insert {
 };
 
 const PAGES: Insert = Insert {
-    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length) VALUES ",
-    n_columns: 7,
+    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error) VALUES ",
+    n_columns: 10,
     // The same group again, after a commit that was reported as failed had reached the disk.
     then: " ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
-        is_failed = excluded.is_failed, place = excluded.place, length = excluded.length",
+        is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
+        at = excluded.at, cost = excluded.cost, error = excluded.error",
 };
 
 impl Insert {
@@ -371,7 +375,7 @@ pub(super) async fn expire_part(
     })
 }
 
-fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
+pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     let state: &str = column(row, "state")?;
     let stop: Option<&str> = column(row, "stop")?;
     let terms: &str = column(row, "terms")?;
@@ -408,6 +412,9 @@ fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
             offset: count(row, "place")?,
             length: column(row, "length")?,
         },
+        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
+        cost: Nanodollars(column(row, "cost")?),
+        error: column(row, "error")?,
     })
 }
 

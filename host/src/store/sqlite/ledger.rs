@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
@@ -11,13 +12,13 @@ use super::{broken_rule, column, failed_to};
 use crate::clock::Timestamp;
 use crate::model::{Charge, Nanodollars};
 use crate::store::{
-    AccountId, Audit, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage,
-    StoreError, Window, Written,
+    AccountId, Audit, Consumed, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted,
+    StatementPage, StoreError, Window, Written,
 };
 
 const COLUMNS: &str = "id, account, kind, amount, held, hold, run, url, \
-    ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at";
-const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu";
+const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const DOING: &str = "write the ledger";
 /// Entries of the ledger that one search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
@@ -121,6 +122,8 @@ fn bind<'q>(query: Insert<'q>, entry: &Entry) -> Insert<'q> {
         .bind(entry.charge.vendor_billed.0)
         .bind(entry.reason.as_str())
         .bind(entry.at.0)
+        .bind(i64::try_from(entry.consumed.n_bytes).unwrap_or(i64::MAX))
+        .bind(i64::try_from(entry.consumed.cpu.as_micros()).unwrap_or(i64::MAX))
 }
 
 pub(super) async fn entry(readers: &SqlitePool, id: &str) -> Result<Option<Posted>, StoreError> {
@@ -335,6 +338,10 @@ fn posted(row: &SqliteRow) -> Result<Posted, StoreError> {
         run: column::<&str>(row, "run")?.into(),
         url: column::<&str>(row, "url")?.into(),
         charge,
+        consumed: Consumed {
+            n_bytes: column::<i64>(row, "n_bytes")?.unsigned_abs(),
+            cpu: Duration::from_micros(column::<i64>(row, "cpu")?.unsigned_abs()),
+        },
         reason: column(row, "reason")?,
         at: Timestamp(column(row, "at")?),
     };

@@ -5,6 +5,7 @@ mod answers;
 mod crawls;
 mod ledger;
 mod outbox;
+mod records;
 mod schema;
 mod subscriptions;
 
@@ -22,8 +23,8 @@ use crawls::Expiry;
 
 use super::{
     AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
-    KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, StatementPage, Store,
-    StoreError, StoreFuture, Subscription, Window, Written,
+    KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, Records,
+    StatementPage, Store, StoreError, StoreFuture, Subscription, Window, Written,
 };
 use crate::clock::Timestamp;
 use crate::model::{Nanodollars, Stop, UrlRow};
@@ -367,6 +368,10 @@ impl Store for SqliteStore {
             let mut writer = self.writer().await?;
             outbox::keep_secret(writer.connection(), account, &new_webhook_secret()).await
         })
+    }
+
+    fn records(&self) -> &dyn Records {
+        self
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

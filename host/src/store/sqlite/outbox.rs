@@ -170,12 +170,30 @@ pub(super) async fn keep_secret(
     column::<String>(&row, "secret").map(Secret::from)
 }
 
+/// Puts a secret in place of the one there was.
+pub(super) async fn renew_secret(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    fresh: &Secret,
+) -> Result<Secret, StoreError> {
+    let row = sqlx::query(
+        "INSERT INTO webhook_secrets (account, secret) VALUES (?, ?)
+         ON CONFLICT (account) DO UPDATE SET secret = excluded.secret RETURNING secret",
+    )
+    .bind(account.as_str())
+    .bind(fresh.expose())
+    .fetch_one(connection)
+    .await
+    .map_err(failed_to("keep a webhook secret"))?;
+    column::<String>(&row, "secret").map(Secret::from)
+}
+
 /// Texts as a JSON list, which SQLite takes as one value.
 fn listed(texts: &[String]) -> String {
     serde_json::Value::from(texts).to_string()
 }
 
-fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
+pub(super) fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
     Ok(OutboxRow {
         id: column(row, "id")?,
         account: AccountId::new(column::<&str>(row, "account")?),

@@ -10,7 +10,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -213,6 +213,44 @@ CREATE TABLE subscriptions (
 ALTER TABLE crawls ADD COLUMN terms TEXT NOT NULL DEFAULT 'pay_as_you_go' CHECK (terms IN ('pay_as_you_go', 'unlimited'));
 ";
 
+/// Names and uses of keys, who is told of a balance and what was, what pages consumed, what lists show of them, and prices with
+/// their times.
+const VERSION_5: &str = "
+ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE keys ADD COLUMN last_used INTEGER;
+CREATE INDEX keys_of_account ON keys (account, created);
+
+ALTER TABLE accounts ADD COLUMN notice_to TEXT;
+ALTER TABLE accounts ADD COLUMN notice_below INTEGER NOT NULL DEFAULT 0 CHECK (notice_below >= 0);
+ALTER TABLE accounts ADD COLUMN low_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN low_told INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN empty_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN empty_told INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE entries ADD COLUMN n_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entries ADD COLUMN cpu INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE crawl_pages ADD COLUMN at INTEGER;
+ALTER TABLE crawl_pages ADD COLUMN cost INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE crawl_pages ADD COLUMN error TEXT;
+
+CREATE INDEX outbox_of_account ON outbox (account, seq);
+
+CREATE TABLE price_history (
+    seq    INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    prices TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER price_history_is_not_changed BEFORE UPDATE ON price_history BEGIN
+    SELECT RAISE(ABORT, 'past prices are final');
+END;
+
+CREATE TRIGGER price_history_is_not_removed BEFORE DELETE ON price_history BEGIN
+    SELECT RAISE(ABORT, 'past prices are final');
+END;
+";
+
 /// Refuses a file that a newer program or another program wrote, before anything in it is touched.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let found = version(connection).await?;
@@ -312,7 +350,7 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 4: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 5: use the newer program that wrote it"
         );
     }
 
@@ -370,14 +408,58 @@ mod tests {
             let refusal = execute(directory.path(), sql).await.expect_err("final");
             assert!(refusal.to_string().contains("ledger entries are final"));
         }
-        let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4)";
+        let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
         execute(directory.path(), seats).await.expect("a new kind");
-        let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4)";
+        let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
         let refusal = execute(directory.path(), too_much).await;
         refusal.expect_err("what is set aside is not spent");
         let store = open(directory.path()).await.expect("the same");
         let audit = store.audit().await.expect("an audit");
         assert_eq!(audit.disagreements, []);
+    }
+
+    #[tokio::test]
+    async fn keys_and_pages_of_the_fourth_version_are_kept() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for tables in [VERSION_1, VERSION_2, VERSION_3, VERSION_4] {
+            execute(directory.path(), tables).await.expect("tables");
+        }
+        let rows = "PRAGMA user_version = 4; PRAGMA application_id = 0x7472776c;
+            INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+            INSERT INTO keys VALUES ('tr_1', 'a', zeroblob(32), 1, NULL), ('tr_2', 'a', x'0101010101010101010101010101010101010101010101010101010101010101', 2, 3);
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 500, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0);
+            INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'ended', NULL, 0, 5, 1, 0, 9, 7, 'pay_as_you_go');
+            INSERT INTO crawl_urls VALUES (1, 0, 'http://a.example/', 0, 1);
+            INSERT INTO crawl_pages VALUES (1, 1, 0, 200, 0, 0, 9)";
+        execute(directory.path(), rows).await.expect("an account");
+        for _ in 0..2 {
+            let store = open(directory.path()).await.expect("brought up to date");
+            let keys = store.keys().await.expect("keys");
+            assert_eq!(
+                (keys.len(), keys[0].name.as_str(), keys[0].last_used),
+                (1, "", None)
+            );
+            let account = keys[0].account.clone();
+            let all = store.records().all_keys(&account).await.expect("keys");
+            assert_eq!(all[1].revoked, Some(crate::clock::Timestamp(3)));
+            let accounts = store.accounts().await.expect("accounts");
+            assert_eq!(accounts[0].notice, crate::store::Notice::default());
+            let pages = store.crawl_pages("c", 0, 9).await.expect("pages");
+            assert_eq!((pages.len(), pages[0].at, pages[0].cost.0), (1, None, 0));
+            assert_eq!(store.records().prices().await.expect("none"), []);
+            let audit = store.audit().await.expect("an audit");
+            assert_eq!((audit.disagreements, audit.n_entries), (Vec::new(), 1));
+            store.close().await;
+        }
+        let old = "INSERT INTO price_history VALUES (1, 2, '{}')";
+        execute(directory.path(), old).await.expect("a row");
+        for sql in [
+            "UPDATE price_history SET prices = ''",
+            "DELETE FROM price_history",
+        ] {
+            let refusal = execute(directory.path(), sql).await.expect_err("final");
+            assert!(refusal.to_string().contains("past prices are final"));
+        }
     }
 
     #[tokio::test]
@@ -400,7 +482,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         drop(open(directory.path()).await.expect("a new store"));
         let sql = "INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
-            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+            INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0, 0, 0)";
         execute(directory.path(), sql).await.expect("an entry");
         for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
             let refusal = execute(directory.path(), sql).await.expect_err("final");

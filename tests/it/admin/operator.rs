@@ -1,0 +1,218 @@
+//! From the first start to the last key, on a server that is a process of its own.
+
+use http::Method;
+use serde_json::{Value, json};
+use trawl_tests::caller::nanodollars;
+use trawl_tests::{Caller, FakeSite, ServerProcess, World, run_program};
+
+use super::{asked, done, shown, with_key};
+
+/// The key in the greeting that begins with this.
+fn key_in(greeting: &str, prefix: &str) -> Option<String> {
+    let words = greeting.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let mut keys = words.filter(|word| word.len() > 40 && word.starts_with(prefix));
+    keys.next().map(str::to_owned)
+}
+
+fn page(url: &str) -> Value {
+    json!({"url": url, "return_format": "text", "request": "http", "cache": false})
+}
+
+/// What `trawl` prints with these words after the data directory's.
+fn command(server: &ServerProcess, words: &[&str]) -> Value {
+    let data = server.world.data();
+    let mut all = words.to_vec();
+    all.extend(["--json", "--data", data.to_str().unwrap()]);
+    let output = run_program(&server.world, &all, b"");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_whole_way_from_the_first_start() {
+    let site = FakeSite::start().await;
+    let mut server = ServerProcess::first_start(World::new());
+    let key = key_in(&server.greeting, "tra_").expect("the admin key is printed");
+    assert_eq!(server.greeting.matches(&key).count(), 1);
+    let default = key_in(&server.greeting, "tr_").expect("an account's key is printed");
+    let admin = with_key(&server, &key);
+    assert_eq!(
+        with_key(&server, &default).get("/account").await.json()["balance"],
+        25.0
+    );
+    assert_eq!(
+        with_key(&server, &default)
+            .get("/admin/accounts")
+            .await
+            .status,
+        401
+    );
+
+    // An account, money with its bonus, seats, a key.
+    let made = done(
+        &admin,
+        Method::POST,
+        "/admin/accounts",
+        &json!({"name": "alice"}),
+    )
+    .await;
+    assert_eq!(made["balance"], 0.0);
+    for repeated in [false, true] {
+        let invoice = json!({"dollars": "500", "id": "invoice-17"});
+        let paid = done(
+            &admin,
+            Method::POST,
+            "/admin/accounts/alice/top-ups",
+            &invoice,
+        )
+        .await;
+        assert_eq!(
+            (&paid["bonus"], &paid["balance"]),
+            (&json!(25.0), &json!(525.0))
+        );
+        assert_eq!(paid["repeated"], repeated);
+    }
+    let seats = done(
+        &admin,
+        Method::PUT,
+        "/admin/accounts/alice/seats",
+        &json!({"seats": 2}),
+    )
+    .await;
+    assert_eq!(seats["charged"], 40.0);
+    let ci = done(
+        &admin,
+        Method::POST,
+        "/admin/accounts/alice/keys",
+        &json!({"name": "ci"}),
+    )
+    .await;
+    let alice = with_key(&server, ci["api_key"].as_str().unwrap());
+
+    // She uses it.
+    let good = alice.fine(page(&site.url("/page"))).await;
+    alice.failure(page(&site.url("/nowhere"))).await;
+    let charged = Caller::total(&good);
+    assert!(charged > 0);
+
+    // The books agree, whoever asks.
+    let usage = shown(&admin, "/admin/usage?from=2020-01-01").await;
+    let of_alice = usage["accounts"].as_array().unwrap().iter();
+    let of_alice = of_alice.clone().find(|one| one["name"] == "alice").unwrap();
+    assert_eq!(
+        (&of_alice["pages"], &of_alice["failed_pages"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(nanodollars(&of_alice["costs"]["total_cost"]), charged);
+    assert!(
+        of_alice["bytes"].as_u64().unwrap() > 0 && of_alice["cpu_seconds"].as_f64().unwrap() > 0.0
+    );
+    assert_eq!(
+        (&of_alice["top_ups"], &of_alice["seats"]),
+        (&json!(500.0), &json!(40.0))
+    );
+    assert_eq!(
+        usage["total"]["top_ups"], 525.0,
+        "the first account's $25 too"
+    );
+    assert_eq!(
+        command(&server, &["usage"])["total"]["costs"]["total_cost"],
+        charged
+    );
+    let statement = shown(&admin, "/admin/accounts/alice/statement").await;
+    assert_eq!(alice.get("/account/statement").await.json(), statement);
+    let reasons = statement["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["reason"].as_str());
+    assert!(
+        reasons
+            .clone()
+            .any(|reason| reason.starts_with("2 seats from "))
+    );
+    assert_eq!(shown(&admin, "/admin/verify").await["ok"], true);
+    let logs = alice.get("/data/api_keys").await.json();
+    assert_eq!(logs["count"], 2);
+
+    // Prices change with a restart, and nothing that was before does.
+    let before = shown(&admin, "/admin/prices").await;
+    assert_eq!(before["prices"]["gigabyte"], "1");
+    server.stop();
+    server.world.config = "[prices]\ngigabyte = \"2\"\n".to_owned();
+    server.start_again();
+    assert_eq!(
+        key_in(&server.greeting, "tr"),
+        None,
+        "no key is printed again"
+    );
+    let (admin, alice) = (with_key(&server, &key), with_key(&server, &alice.key));
+    let now = shown(&admin, "/admin/prices").await;
+    assert_eq!(now["prices"]["gigabyte"], "2");
+    let history = shown(&admin, "/admin/prices/history").await;
+    assert_eq!(history["count"], 2);
+    assert_eq!(history["data"][0]["prices"], before["prices"]);
+    assert_eq!(history["data"][0]["since"], before["since"]);
+    assert_eq!(history["data"][1]["prices"], now["prices"]);
+    assert_eq!(
+        command(&server, &["prices", "--history"])[1]["prices"],
+        now["prices"]
+    );
+    assert_eq!(
+        shown(&admin, "/admin/accounts/alice/statement").await,
+        statement
+    );
+    let dearer = alice.fine(page(&site.url("/page"))).await;
+    let bytes = |entry: &Value| nanodollars(&entry["costs"]["bytes_transferred_cost"]);
+    assert_eq!(bytes(&dearer), 2 * bytes(&good));
+
+    // The key's use outlived the restart; without it there is nothing.
+    let keys = shown(&admin, "/admin/accounts/alice/keys").await;
+    let listed = keys["data"].as_array().unwrap().iter();
+    let listed = listed.clone().find(|key| key["name"] == "ci").unwrap();
+    assert!(listed["last_used"].is_string(), "{listed}");
+    let path = format!(
+        "/admin/accounts/alice/keys/{}",
+        listed["key"].as_str().unwrap()
+    );
+    done(&admin, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(
+        alice
+            .post("/scrape", &[], &page(&site.url("/page")))
+            .await
+            .status,
+        401
+    );
+    let all = server.account(&["key", "list", "alice", "--all"]);
+    let ended = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|key| key["revoked"].is_string());
+    assert_eq!(ended.count(), 1);
+    let gone = asked(&admin, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(gone.status, 404);
+
+    // A restart with the same prices adds nothing.
+    server.stop();
+    server.start_again();
+    let admin = with_key(&server, &key);
+    assert_eq!(shown(&admin, "/admin/prices/history").await["count"], 2);
+    assert_eq!(shown(&admin, "/admin/verify").await["ok"], true);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uses_of_keys_are_written_when_the_server_stops() {
+    let mut server = ServerProcess::first_start(World::new());
+    let used = |server: &ServerProcess| {
+        let keys = server.account(&["key", "list", "default"]);
+        keys[0]["last_used"].clone()
+    };
+    assert_eq!(used(&server), Value::Null);
+    assert_eq!(server.get("/account").await.status, 200);
+    let in_memory = used(&server);
+    assert!(in_memory.is_string());
+    server.stop();
+    assert_eq!(used(&server), in_memory, "read from the store alone");
+}
