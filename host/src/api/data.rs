@@ -194,7 +194,7 @@ fn without_secrets(destination: &str) -> String {
     description = "`crawl_logs`: pages of the account's crawls; `crawl_state`: its crawls; `pages`: pages of its crawls in the \
         background, without their content; `webhooks`: events that wait for their delivery; `api_keys`: its keys. Newest first, events and \
         keys oldest first. Crawls are forgotten 7 days after their end, and their rows with them.",
-    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`"), Paging),
+    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), Paging),
     responses(
         (status = 200, description = "A page of the table", body = Page<Row>, example = json!({"data": [{
             "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null,

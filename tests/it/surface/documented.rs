@@ -78,7 +78,7 @@ async fn every_documented_operation_answers_as_documented() {
                 ..*operation
             },
         ] {
-            let body = match operation.example() {
+            let body = match operation.example(&surface.document) {
                 Some(example) => example.to_string(),
                 None => {
                     assert!(!operation.has_body(), "{} has no example", operation.name());
@@ -141,7 +141,10 @@ async fn lists_of_entries_also_come_as_lines() {
         if !content["application/jsonl"].is_object() {
             continue;
         }
-        let body = operation.example().cloned().unwrap_or(json!(null));
+        let body = operation
+            .example(&surface.document)
+            .cloned()
+            .unwrap_or(json!(null));
         let body = if body.is_null() {
             String::new()
         } else {

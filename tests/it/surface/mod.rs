@@ -85,7 +85,7 @@ impl Surface {
             let name = parameter["name"].as_str().expect("a name");
             let value = match (path.starts_with("/crawl/"), name) {
                 (true, "id") => self.crawl.as_str(),
-                _ if path.starts_with("/admin/accounts/{") && filled.contains("{id}") => "caller",
+                (_, "account") => "caller",
                 _ => parameter["example"].as_str().unwrap_or_default(),
             };
             filled = filled.replace(&format!("{{{name}}}"), value);
@@ -126,10 +126,12 @@ impl Operation<'_> {
         scheme.keys().next().map(String::as_str)
     }
 
-    /// The example of the request's body.
-    fn example(&self) -> Option<&Value> {
+    /// The example of the request's body: its own, or that of its schema.
+    fn example<'d>(&'d self, document: &'d Value) -> Option<&'d Value> {
         let content = &self.described["requestBody"]["content"]["application/json"];
-        content.get("example")
+        let schema = content["schema"]["$ref"].as_str();
+        let of_schema = || document.pointer(schema?.strip_prefix('#')?)?.get("example");
+        content.get("example").or_else(of_schema)
     }
 
     fn has_body(&self) -> bool {

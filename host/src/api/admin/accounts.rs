@@ -23,7 +23,7 @@ use crate::control::{Reply, Request};
         (status = 400, description = "`limit` or `page` is no number from 1 on"),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
@@ -84,7 +84,7 @@ struct NewAccount {
         (status = 409, description = "Another account has this name",
             example = json!({"error": "`alice` cannot be an account's name: an account of this name exists already"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn create(
     State(api): State<Api>,
@@ -109,14 +109,14 @@ pub(super) async fn create(
     get,
     path = "/admin/accounts/{account}",
     description = "One account with its keys.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The account", body = AccountView),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account",
             example = json!({"error": "there is no account `x`: `trawl account list` shows those there are"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn show(
     State(api): State<Api>,
@@ -137,7 +137,7 @@ pub(super) async fn show(
     description = "Sets who is told by the webhook events `on_low_balance` and `on_empty_balance`: once when the balance falls below \
         `low_balance_dollars`, once when nothing that can be spent is left, and again after a top-up that lifts it above. Without a \
         `destination` nobody is told any more.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = crate::api::account::Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
@@ -145,7 +145,7 @@ pub(super) async fn show(
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn set_notices(
     State(api): State<Api>,

@@ -26,7 +26,7 @@ pub(super) struct KeysQuery {
     get,
     path = "/admin/accounts/{account}/keys",
     description = "The keys of an account, oldest first, by their first characters.",
-    params(("account" = String, Path, description = "Identifier or name"), KeysQuery),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice"), KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
             "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
@@ -34,7 +34,7 @@ pub(super) struct KeysQuery {
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn list(
     State(api): State<Api>,
@@ -80,7 +80,7 @@ struct KeyName {
     post,
     path = "/admin/accounts/{account}/keys",
     description = "Makes another key, which is shown in this answer only.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
@@ -89,7 +89,7 @@ struct KeyName {
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn create(
     State(api): State<Api>,
@@ -118,15 +118,15 @@ struct Revoked {
     path = "/admin/accounts/{account}/keys/{prefix}",
     description = "Ends a key at once and for good.",
     params(
-        ("account" = String, Path, description = "Identifier or name"),
-        ("prefix" = String, Path, description = "First characters of the key as they are listed"),
+        ("account" = String, Path, description = "Identifier or name", example = "alice"),
+        ("prefix" = String, Path, description = "First characters of the key as they are listed", example = "tr_9aK2bX7q"),
     ),
     responses(
         (status = 200, description = "It is ended", body = Revoked),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account, or it has no such key in force"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn revoke(
     State(api): State<Api>,
@@ -151,13 +151,13 @@ struct WebhookSecret {
     get,
     path = "/admin/accounts/{account}/webhook-secret",
     description = "What the webhook events of an account are signed with; made when it is first asked for.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The secret", body = WebhookSecret),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn webhook_secret(
     State(api): State<Api>,
@@ -171,13 +171,13 @@ pub(super) async fn webhook_secret(
     post,
     path = "/admin/accounts/{account}/webhook-secret",
     description = "A new secret in place of the one there was: events sent from now on are signed with it, those that wait as well.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn renew_webhook_secret(
     State(api): State<Api>,

@@ -56,7 +56,7 @@ struct TopUp {
     post,
     path = "/admin/accounts/{account}/top-ups",
     description = "Pays in. With an `id` a repeat of the same request changes nothing.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = TopUp),
     responses(
         (status = 200, description = "What was paid in", body = PaidIn),
@@ -66,7 +66,7 @@ struct TopUp {
         (status = 404, description = "No such account"),
         (status = 409, description = "The id was used for another amount"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn top_up(
     State(api): State<Api>,
@@ -103,14 +103,14 @@ pub(super) async fn top_up(
     get,
     path = "/admin/accounts/{account}/statement",
     description = "An account's statement, as its owner sees it at `/account/statement`.",
-    params(("account" = String, Path, description = "Identifier or name"), StatementQuery),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice"), StatementQuery),
     responses(
         (status = 200, description = "The statement", body = Statement),
         (status = 400, description = "A time or the format is wrong"),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn statement(
     State(api): State<Api>,
@@ -208,7 +208,7 @@ impl From<UsageView> for Used {
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn usage(
     State(api): State<Api>,
@@ -289,7 +289,7 @@ impl From<DisagreementView> for Disagreement {
         (status = 200, description = "The result", body = Audit),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn verify(
     State(api): State<Api>,

@@ -52,7 +52,7 @@ impl Prices {
         (status = 200, description = "The prices", body = Prices),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn prices(
     State(api): State<Api>,
@@ -72,7 +72,7 @@ pub(super) async fn prices(
         (status = 200, description = "The prices with the times from which on they were in effect", body = Page<Prices>),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn history(
     State(api): State<Api>,

@@ -45,7 +45,7 @@ struct WantedSeats {
     path = "/admin/accounts/{account}/seats",
     description = "Sets how many requests of the Unlimited plan the account may have in flight, paid from its balance: the first ones for a \
         month, more for the rest of the period. As many as there are cost nothing.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = WantedSeats),
     responses(
         (status = 200, description = "The seats, and what was charged", body = Seats),
@@ -56,7 +56,7 @@ struct WantedSeats {
         (status = 404, description = "No such account"),
         (status = 409, description = "There are no seats to end"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn set(
     State(api): State<Api>,
@@ -73,14 +73,14 @@ pub(super) async fn set(
     post,
     path = "/admin/accounts/{account}/seats/suspend",
     description = "Stops the use of the account's seats. The period goes on, and is not renewed while it is stopped.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The seats", body = Seats),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
         (status = 409, description = "The account has no seats"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn suspend(
     State(api): State<Api>,
@@ -94,14 +94,14 @@ pub(super) async fn suspend(
     post,
     path = "/admin/accounts/{account}/seats/resume",
     description = "Lets the account use its seats again; a period that has ended meanwhile is followed by one that is paid now.",
-    params(("account" = String, Path, description = "Identifier or name")),
+    params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The seats, and what was charged", body = Seats),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
         (status = 409, description = "The account has no seats"),
     ),
-    security(("key" = []))
+    security(("admin" = []))
 )]
 pub(super) async fn resume(
     State(api): State<Api>,

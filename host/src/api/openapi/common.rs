@@ -38,26 +38,16 @@ const OF_A_RATE: [Shared; 1] = [Shared {
     text: "slow down",
 }];
 
-const OF_A_BODY: [Shared; 6] = [
+const OF_A_BODY: [Shared; 4] = [
     Shared {
         status: "400",
         description: "The body or a parameter is wrong; the text begins with its name",
         text: "return_format: unknown format `pdf`; loaded: bytes, html, markdown, text, xml",
     },
     Shared {
-        status: "402",
-        description: "No money is left",
-        text: "balance is zero",
-    },
-    Shared {
         status: "408",
         description: "The body came too slowly",
         text: "the request body came too slowly",
-    },
-    Shared {
-        status: "409",
-        description: "The `Idempotency-Key` was used with another request, or its first request is still being served",
-        text: "this Idempotency-Key was used with another request",
     },
     Shared {
         status: "413",
@@ -68,6 +58,20 @@ const OF_A_BODY: [Shared; 6] = [
         status: "415",
         description: "The body is not JSON by its `Content-Type`",
         text: "send a JSON body with `Content-Type: application/json`",
+    },
+];
+
+/// Of requests that cost something and may be repeated.
+const OF_WORK: [Shared; 2] = [
+    Shared {
+        status: "402",
+        description: "No money is left",
+        text: "balance is zero",
+    },
+    Shared {
+        status: "409",
+        description: "The `Idempotency-Key` was used with another request, or its first request is still being served",
+        text: "this Idempotency-Key was used with another request",
     },
 ];
 
@@ -123,8 +127,10 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     // The operator's own key has no rate.
     let is_limited = operation.pointer("/security/0/key").is_some();
     let has_body = operation.get("requestBody").is_some();
+    let is_work = has_body && is_limited && method == "post";
     batch(path, operation);
-    if has_body && method == "post" {
+    // The operator's requests are repeated under ids of their own.
+    if is_work {
         idempotency(operation);
     }
     let responses = operation.pointer_mut("/responses");
@@ -140,6 +146,9 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     }
     if has_body {
         add(responses, &OF_A_BODY);
+    }
+    if is_work {
+        add(responses, &OF_WORK);
     }
     for (status, response) in responses {
         let is_error = !status.starts_with('2');
