@@ -4,8 +4,9 @@ use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
 use crate::address::Address;
+use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
-use crate::names::{ANCHORS, SEGMENTS, SOCIAL};
+use crate::segments::SEGMENTS;
 
 /// What a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -90,7 +91,7 @@ impl ContentType {
             .iter()
             .find(|(own, _)| *own == name)
             .map(|(_, own)| *own);
-        exact.or_else(|| crate::criteria::type_word(&name))
+        exact.or_else(|| crate::wishes::type_word(&name))
     }
 }
 

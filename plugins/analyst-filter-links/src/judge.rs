@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 use trawl_sdk::Document;
-use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary};
+use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
 
 use crate::Wanted;
 use crate::address::Address;
@@ -138,6 +138,16 @@ fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<
         .collect();
     let mut words = Vocabulary::new(Language::of_page(document, &sample.join("\n")));
     let terms = words.query(query);
+    let mut shown = vec![String::new(); terms.len()];
+    each_word(query, |word| {
+        let own = words
+            .terms(word)
+            .into_iter()
+            .find_map(|term| terms.iter().position(|own| *own == term));
+        if let Some(place) = own.filter(|place| shown[*place].is_empty()) {
+            shown[place] = word.to_owned();
+        }
+    });
     let mut index = Bm25::new(&terms, WEIGHTS);
     for Facts { link, address, .. } in found {
         let texts = [
@@ -153,21 +163,19 @@ fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<
     let scores = index.scores().into_iter().enumerate();
     let matches = scores.map(|(at, score)| {
         let value = (score.value * score.coverage).sqrt();
-        (value, quote(&index, &words, &terms, at))
+        (value, quote(&index, &shown, at))
     });
     Some(matches.collect())
 }
 
 /// The words of the query that a link has, with where they stand.
-fn quote(index: &Bm25<5>, words: &Vocabulary, terms: &[u32], link: usize) -> String {
+fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
     let mut parts = Vec::new();
     for (field, name) in FIELDS.iter().enumerate() {
         let here = index
             .matched(link)
             .filter(|place| index.count(link, *place, field) > 0);
-        let shown: Vec<String> = here
-            .map(|place| format!("“{}”", words.name(terms[place])))
-            .collect();
+        let shown: Vec<String> = here.map(|place| format!("“{}”", words[place])).collect();
         if !shown.is_empty() {
             parts.push(format!("{} in {name}", shown.join(", ")));
         }
@@ -226,7 +234,7 @@ fn place_factor(region: Region, has_query: bool) -> f32 {
 fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
     let (criteria, told) = (&wanted.criteria, &facts.told);
     let extension = facts.address.extension.as_str();
-    let is_file = |kinds: &[&crate::criteria::FileKind]| {
+    let is_file = |kinds: &[&crate::wishes::FileKind]| {
         kinds
             .iter()
             .any(|kind| kind.extensions.contains(&extension))

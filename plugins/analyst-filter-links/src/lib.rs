@@ -1,15 +1,17 @@
 //! The analyst `filter_links`: which links of a page are worth following for what the caller wants.
 
 mod address;
+mod anchors;
 mod content_type;
 mod criteria;
 mod join;
 mod judge;
 mod link;
 mod model;
-mod names;
+mod segments;
 #[cfg(test)]
 mod tests;
+mod wishes;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
