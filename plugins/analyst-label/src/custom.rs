@@ -183,10 +183,8 @@ impl Stems {
     fn of(evidence: &Evidence) -> Self {
         let mut words = Vocabulary::new(evidence.language);
         let mut hits: HashMap<u32, Hits> = HashMap::new();
-        let mut all: Vec<_> = evidence.words.iter().collect();
-        all.sort_by(|one, other| one.0.cmp(other.0));
-        for (word, own) in all {
-            for term in words.terms(word) {
+        for own in evidence.words() {
+            for term in words.terms(&own.shown) {
                 let sum = hits.entry(term).or_insert_with(|| Hits {
                     weighted: 0.0,
                     count: 0,

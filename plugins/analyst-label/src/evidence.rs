@@ -77,8 +77,8 @@ pub(crate) struct Evidence {
     pub(crate) language: Language,
     /// The taxonomy's terms in it.
     pub(crate) terms: HashMap<TermId, Hits>,
-    /// Its words, as written in lower case.
-    pub(crate) words: HashMap<Box<str>, Hits>,
+    /// Its words in order of their first place.
+    words: Vec<Word>,
     /// Number of words in its content.
     pub(crate) n_words: usize,
     /// Types of schema.org and of Open Graph that it gives itself.
@@ -87,16 +87,18 @@ pub(crate) struct Evidence {
     pub(crate) path: String,
     /// Beginning of its text, for a model.
     pub(crate) text: String,
-    known: HashMap<Box<str>, Known>,
+    /// Places of words in `words`.
+    by_word: HashMap<Box<str>, usize>,
     n_read: usize,
 }
 
-/// What the taxonomy knows of a word.
-#[derive(Clone, Debug, Default)]
-struct Known {
+/// A word of a page, with what the taxonomy knows of it.
+#[derive(Debug)]
+struct Word {
+    hits: Hits,
     terms: Vec<TermId>,
     begins_phrase: bool,
-    folded: Box<str>,
+    folded: String,
 }
 
 impl Evidence {
@@ -195,49 +197,100 @@ impl Evidence {
         self.read(&name.replace('-', " "), Place::Text);
     }
 
+    /// Its words in order of their first place.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Hits> {
+        self.words.iter().map(|word| &word.hits)
+    }
+
     /// Reads a text that stands at a place.
     fn read(&mut self, text: &str, place: Place) {
         if self.n_read >= WORDS_MAX {
             return;
         }
-        let mut run: Vec<Box<str>> = Vec::new();
-        each_word(text, |word| run.push(word.into()));
+        let mut run = Vec::new();
+        each_word(text, |word| run.push(self.place_of(word)));
         self.n_read += run.len();
         if place >= Place::Text && place != Place::Address {
             self.n_words += run.len();
         }
-        for (at, word) in run.iter().enumerate() {
-            count(&mut self.words, word.clone(), || word.to_string(), place);
-            let known = self
-                .known
-                .entry(word.clone())
-                .or_insert_with(|| Known::of(word));
-            for term in &known.terms {
-                count(&mut self.terms, *term, || word.to_string(), place);
+        for (at, own) in run.iter().enumerate() {
+            let word = &mut self.words[*own];
+            word.hits.add(place);
+            for term in &word.terms {
+                let hits = self.terms.entry(*term);
+                hits.or_insert_with(|| Hits::new(&word.hits.shown))
+                    .add_as(place, &word.hits.shown);
             }
-            if known.begins_phrase {
-                let folded = known.folded.clone();
-                for (term, len) in phrases_at(&folded, &run[at + 1..]) {
-                    count(
-                        &mut self.terms,
-                        term,
-                        || run[at..=at + len].join(" "),
-                        place,
-                    );
-                }
+            if self.words[*own].begins_phrase {
+                self.read_phrases(&run[at..], place);
+            }
+        }
+    }
+
+    /// The place of a word among the words; a new one is looked up once.
+    fn place_of(&mut self, word: &str) -> usize {
+        if let Some(place) = self.by_word.get(word) {
+            return *place;
+        }
+        let folded = fold(word);
+        self.by_word.insert(word.into(), self.words.len());
+        self.words.push(Word {
+            hits: Hits::new(word),
+            terms: terms_of(&folded).collect(),
+            begins_phrase: !phrases_of(&folded).is_empty(),
+            folded,
+        });
+        self.words.len() - 1
+    }
+
+    /// Reads the phrases that the first of these words begins.
+    fn read_phrases(&mut self, run: &[usize], place: Place) {
+        for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
+            let mut n_words = 1;
+            let is_there = rest.split(' ').all(|wanted| {
+                let word = run.get(n_words).map(|own| self.words[*own].folded.as_str());
+                n_words += 1;
+                word.is_some_and(|word| match wanted.strip_suffix('*') {
+                    Some(stem) => word.starts_with(stem),
+                    None => word == wanted,
+                })
+            });
+            if is_there {
+                let words: Vec<&str> = run[..n_words]
+                    .iter()
+                    .map(|own| self.words[*own].hits.shown.as_str())
+                    .collect();
+                let shown = words.join(" ");
+                let hits = self.terms.entry(*term);
+                hits.or_insert_with(|| Hits::new(&shown))
+                    .add_as(place, &shown);
             }
         }
     }
 }
 
-impl Known {
-    fn of(word: &str) -> Self {
-        let folded = fold(word);
+impl Hits {
+    fn new(shown: &str) -> Self {
         Self {
-            terms: terms_of(&folded).collect(),
-            begins_phrase: !phrases_of(&folded).is_empty(),
-            folded: folded.into(),
+            shown: shown.to_owned(),
+            weighted: 0.0,
+            count: 0,
+            place: Place::Beside,
         }
+    }
+
+    fn add(&mut self, place: Place) {
+        self.weighted += place.weight();
+        self.count += 1;
+        self.place = self.place.max(place);
+    }
+
+    /// Counts one that is written so.
+    fn add_as(&mut self, place: Place, shown: &str) {
+        if place > self.place && self.shown != shown {
+            shown.clone_into(&mut self.shown);
+        }
+        self.add(place);
     }
 }
 
@@ -269,42 +322,4 @@ fn is_breadcrumb(block: &Block<'_>) -> bool {
             .flatten()
             .any(|name| name.to_ascii_lowercase().contains("breadcrumb"))
     })
-}
-
-/// The phrases that a word begins, with the number of words behind it that they take.
-fn phrases_at(first: &str, behind: &[Box<str>]) -> Vec<(TermId, usize)> {
-    let mut found = Vec::new();
-    for (_, rest, term) in phrases_of(first) {
-        let wanted: Vec<&str> = rest.split(' ').collect();
-        let is_there = behind.len() >= wanted.len()
-            && wanted.iter().zip(behind).all(|(wanted, word)| {
-                let word = fold(word);
-                wanted
-                    .strip_suffix('*')
-                    .map_or(*wanted == word, |stem| word.starts_with(stem))
-            });
-        if is_there {
-            found.push((*term, wanted.len()));
-        }
-    }
-    found
-}
-
-fn count<K: std::hash::Hash + Eq>(
-    hits: &mut HashMap<K, Hits>,
-    key: K,
-    shown: impl Fn() -> String,
-    place: Place,
-) {
-    let hits = hits.entry(key).or_insert_with(|| Hits {
-        shown: shown(),
-        weighted: 0.0,
-        count: 0,
-        place,
-    });
-    hits.weighted += place.weight();
-    hits.count += 1;
-    if place > hits.place {
-        (hits.place, hits.shown) = (place, shown());
-    }
 }

@@ -12,6 +12,8 @@ use crate::{Options, disclosure, headings, markup};
 
 /// Relevance that a passage outside the content loses.
 const ELSEWHERE: f32 = 0.8;
+/// Worth that a marked question keeps when it asks nothing: a disclosure may hide anything.
+const UNQUESTIONED: f32 = 0.7;
 /// Relevance that a passage has as an answer, beside a pair that the page itself makes.
 const UNASKED: f32 = 0.85;
 /// Fewest words of a passage that can be an answer.
@@ -60,6 +62,14 @@ impl Page {
         let mut pairs = markup::pairs(document);
         pairs.extend(disclosure::pairs(document, language));
         pairs.extend(headings::pairs(&blocks, language));
+        for pair in pairs
+            .iter_mut()
+            .filter(|pair| pair.from != From::DefinitionList)
+        {
+            if !is_question(&pair.question, language) {
+                pair.score = rounded(pair.score * UNQUESTIONED);
+            }
+        }
         let pieces = passages(&blocks);
         let heading_of = |piece: &Passage| piece.heading.map(|at| blocks[at].text.clone());
         let ranked = pieces.iter().map(|piece| Ranked {

@@ -1,6 +1,6 @@
 //! The parts of a page that readers tell apart.
 
-use crate::{Element, Tag};
+use crate::{Element, Node, Tag};
 
 /// Where on a page something stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ const NAMES_BYTES_MAX: usize = 200;
 const MENU_LINKS_MIN: usize = 2;
 /// Nodes of a menu that are looked at for its links.
 const MENU_NODES_MAX: usize = 400;
+/// Nodes that are looked at for the page's content.
+const CONTENT_NODES_MAX: usize = 3_000;
 /// Letters outside links, for each link, that a menu may have; the menu of a restaurant has more.
 const MENU_LETTERS_A_LINK: usize = 12;
 
@@ -46,11 +48,8 @@ impl Region {
     /// The region that an element begins inside a region; `None` when it stays the same.
     pub fn begun_by(element: Element<'_>, inside: Self) -> Option<Self> {
         let region = Self::of(element, inside)?;
-        // The head of an article is content, and what stands in a menu, a foot or a notice stays there.
-        let is_kept = match inside {
-            Self::Nav | Self::Footer | Self::Notice => region != Self::Nav || inside == Self::Nav,
-            _ => region == inside,
-        };
+        // What stands in a menu, a foot or a notice stays there.
+        let is_kept = matches!(inside, Self::Nav | Self::Footer | Self::Notice) || region == inside;
         (!is_kept).then_some(region)
     }
 
@@ -87,6 +86,7 @@ impl Region {
         }
         match found {
             Some(Self::Nav) if !is_menu(element) => None,
+            Some(Self::Aside | Self::Footer | Self::Notice) if holds_content(element) => None,
             found => found,
         }
     }
@@ -140,6 +140,15 @@ fn named(name: &str) -> Option<Region> {
         ],
     )
     .then_some(Region::Header)
+}
+
+/// Whether the content of the page is inside an element: wrappers are often named after what else is in them (`with-sidebar`).
+fn holds_content(element: Element<'_>) -> bool {
+    let inside = element.descendants().take(CONTENT_NODES_MAX);
+    let mut elements = inside.filter_map(Node::as_element);
+    elements.any(|inner| {
+        matches!(inner.tag(), Tag::Main | Tag::H1) || inner.attr("role") == Some("main")
+    })
 }
 
 /// Whether an element stands in the content, so that its head and foot are the content's.

@@ -218,6 +218,19 @@ fn a_dishes_menu_is_no_navigation() {
 }
 
 #[test]
+fn a_wrapper_named_after_its_sidebar_is_none() {
+    let page = testkit::page(
+        "<div class=with-sidebar><h1>Tea</h1><p>Green.</p><div class=sidebar><p>More.</p></div></div>",
+    );
+    let document = page.document();
+    let regions: Vec<Region> = blocks(document.root())
+        .iter()
+        .map(|block| block.region)
+        .collect();
+    assert_eq!(regions, [Region::Main, Region::Main, Region::Aside]);
+}
+
+#[test]
 fn short_paragraphs_are_joined_and_long_ones_cut_at_sentences() {
     let sentence = "Dr. Miller said that No. 5 of the list is what most people ask for every day. ";
     let html = format!(
