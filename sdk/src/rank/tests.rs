@@ -96,13 +96,8 @@ fn stems_are_terms() {
     let mut words = Vocabulary::new(Language::German);
     let terms = words.terms("die Versicherungen und die Versicherung");
     assert_eq!(terms[0], terms[1]);
-    assert_eq!(words.query("der die das"), []);
+    assert!(words.query("der die das").is_empty());
     assert_eq!(words.query("Haus Häuser und Haus").len(), 1);
-    assert_eq!(
-        words.query("der die das").len(),
-        3,
-        "a query of nothing else"
-    );
 }
 
 #[test]
