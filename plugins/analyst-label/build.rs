@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::{env, fs, io};
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "cargo tells a build script through its environment where to write"
+)]
 fn main() -> io::Result<()> {
     let mut out =
         String::from("/// All labels, topics first.\npub(super) static LABELS: &[Label] = &[\n");

@@ -353,7 +353,7 @@ fn by_surroundings(link: &Link, address: &Address) -> Told {
         return Told::new(ContentType::Article, 0.6, "its address ends in a title");
     }
     let n_anchor = link.text.split_whitespace().count();
-    if n_anchor >= TITLE_WORDS_MIN + 1 && link.region == Region::Main && n_words >= 2 {
+    if n_anchor > TITLE_WORDS_MIN && link.region == Region::Main && n_words >= 2 {
         return Told::new(ContentType::Article, 0.5, "its text is a title");
     }
     Told::new(ContentType::Other, 0.5, "nothing tells its kind")
