@@ -48,6 +48,8 @@ pub mod native;
 mod options;
 mod plugin;
 pub mod provider;
+#[cfg(feature = "rank")]
+pub mod rank;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod types;

@@ -1,0 +1,76 @@
+//! The parts of an address that tell what is there.
+
+/// An address in parts, lower case, percent-coding undone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Address {
+    pub(crate) host: String,
+    /// Parts of the path between slashes, none empty, the ending of the last one cut off.
+    pub(crate) segments: Vec<String>,
+    /// The ending of the last part: `pdf`; empty without one.
+    pub(crate) extension: String,
+    pub(crate) query: String,
+}
+
+/// Longest ending that names a kind of file.
+const EXTENSION_CHARS_MAX: usize = 5;
+
+impl Address {
+    /// The parts of an absolute address.
+    pub(crate) fn of(url: &str) -> Self {
+        let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
+        let (page, query) = behind.split_once('?').unwrap_or((behind, ""));
+        let (host, path) = page.split_once('/').unwrap_or((page, ""));
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default().to_lowercase();
+        let parts = path.split('/').filter(|part| !part.is_empty());
+        let mut segments: Vec<String> = parts.map(|part| decoded(part).to_lowercase()).collect();
+        let mut extension = String::new();
+        if let Some(last) = segments.last_mut()
+            && let Some((name, ending)) = last.rsplit_once('.')
+            && (1..=EXTENSION_CHARS_MAX).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            let name = name.to_owned();
+            extension = ending.to_owned();
+            *last = name;
+        }
+        Self {
+            host,
+            segments,
+            extension,
+            query: decoded(query).to_lowercase(),
+        }
+    }
+
+    /// The words of the address, for ranking.
+    pub(crate) fn words(&self) -> String {
+        let mut words = self.segments.join(" ");
+        words.push(' ');
+        words.push_str(&self.query);
+        words.replace(['-', '_', '.', '+', '=', '&'], " ")
+    }
+}
+
+/// A text with its percent-coded bytes in their place; what is no UTF-8 stays coded.
+fn decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                at += 3;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}

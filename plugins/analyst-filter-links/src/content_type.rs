@@ -1,0 +1,375 @@
+//! What kind of page a link leads to, told by its address and its text.
+
+use serde::Serialize;
+use trawl_sdk::rank::{Region, each_word, fold};
+
+use crate::address::Address;
+use crate::anchors::{ANCHORS, SOCIAL};
+use crate::link::Link;
+use crate::segments::SEGMENTS;
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ContentType {
+    /// A text to read: a news item, a post.
+    Article,
+    /// Something for sale.
+    Product,
+    /// How to reach someone.
+    Contact,
+    /// Who someone is.
+    About,
+    /// How something works: manuals, references, help.
+    Documentation,
+    /// A list of other pages: a category, search results, the next page of a list.
+    Listing,
+    /// Terms, privacy, imprint.
+    Legal,
+    /// Signing in or up, the account, the cart.
+    Login,
+    /// A picture, a film, a sound.
+    Media,
+    /// A file to keep.
+    Download,
+    /// Anything else.
+    Other,
+}
+
+/// A type with how sure it is and what told it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Told {
+    pub(crate) content_type: ContentType,
+    /// 0 to 1.
+    pub(crate) certainty: f32,
+    pub(crate) why: String,
+}
+
+pub(crate) const ALL: [(&str, ContentType); 11] = [
+    ("article", ContentType::Article),
+    ("product", ContentType::Product),
+    ("contact", ContentType::Contact),
+    ("about", ContentType::About),
+    ("documentation", ContentType::Documentation),
+    ("listing", ContentType::Listing),
+    ("legal", ContentType::Legal),
+    ("login", ContentType::Login),
+    ("media", ContentType::Media),
+    ("download", ContentType::Download),
+    ("other", ContentType::Other),
+];
+
+const MEDIA: [&str; 20] = [
+    "jpg", "jpeg", "png", "gif", "webp", "avif", "svg", "bmp", "tiff", "mp4", "webm", "mov", "avi",
+    "mkv", "mp3", "wav", "ogg", "flac", "m4a", "m3u8",
+];
+const FILES: [&str; 28] = [
+    "pdf", "zip", "exe", "dmg", "msi", "apk", "deb", "rpm", "gz", "tgz", "rar", "7z", "bz2", "xz",
+    "iso", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "csv", "epub", "jar", "pkg",
+    "ics",
+];
+
+/// Words of a part of a path from which on it is a title.
+const TITLE_WORDS_MIN: usize = 4;
+/// Words of a part of a path up to which one of them names its kind: `privacy-policy` does, `how-to-contact-the-moon` does not.
+const NAMING_WORDS_MAX: usize = 3;
+/// Words of an anchor up to which it names a kind.
+const ANCHOR_WORDS_MAX: usize = 4;
+
+impl ContentType {
+    /// Its name in answers.
+    pub(crate) fn name(self) -> &'static str {
+        ALL.iter()
+            .find(|(_, own)| *own == self)
+            .map_or("other", |(name, _)| name)
+    }
+
+    /// The type of this name, as callers write it.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let name = name.trim().to_lowercase();
+        let exact = ALL
+            .iter()
+            .find(|(own, _)| *own == name)
+            .map(|(_, own)| *own);
+        exact.or_else(|| crate::wishes::type_word(&name))
+    }
+}
+
+impl Told {
+    fn new(content_type: ContentType, certainty: f32, why: impl Into<String>) -> Self {
+        Self {
+            content_type,
+            certainty,
+            why: why.into(),
+        }
+    }
+
+    /// What a link leads to.
+    pub(crate) fn of(link: &Link, address: &Address) -> Self {
+        let by_address = by_address(address);
+        let by_anchor = by_anchor(link);
+        let by_file = by_file(link, address);
+        if let Some(told) = by_file {
+            return told;
+        }
+        match (by_address, by_anchor) {
+            (Some(address), Some(anchor)) if address.content_type == anchor.content_type => {
+                Self::new(
+                    address.content_type,
+                    1.0,
+                    format!("{} and {}", address.why, anchor.why),
+                )
+            }
+            (Some(address), Some(anchor)) if address.certainty >= anchor.certainty => address,
+            (_, Some(anchor)) => anchor,
+            (Some(address), None) => address,
+            (None, None) => by_surroundings(link, address),
+        }
+    }
+}
+
+/// Whether an address is that of a social network.
+pub(crate) fn is_social(address: &Address) -> bool {
+    let host = address.host.strip_prefix("www.").unwrap_or(&address.host);
+    SOCIAL.iter().any(|site| {
+        host == *site
+            || host
+                .strip_suffix(site)
+                .is_some_and(|sub| sub.ends_with('.'))
+    })
+}
+
+fn by_file(link: &Link, address: &Address) -> Option<Told> {
+    let extension = address.extension.as_str();
+    if MEDIA.contains(&extension) {
+        return Some(Told::new(
+            ContentType::Media,
+            1.0,
+            format!("its address ends in .{extension}"),
+        ));
+    }
+    if FILES.contains(&extension) {
+        return Some(Told::new(
+            ContentType::Download,
+            1.0,
+            format!("its address ends in .{extension}"),
+        ));
+    }
+    link.is_download.then(|| {
+        Told::new(
+            ContentType::Download,
+            1.0,
+            "the page offers it for download",
+        )
+    })
+}
+
+fn by_address(address: &Address) -> Option<Told> {
+    let n_segments = address.segments.len();
+    let mut best: Option<Told> = None;
+    let mut consider = |told: Told| {
+        if best
+            .as_ref()
+            .is_none_or(|best| told.certainty > best.certainty)
+        {
+            best = Some(told);
+        }
+    };
+    let sub = address.host.split('.').next().unwrap_or_default();
+    match sub {
+        "docs" | "doc" | "developer" | "developers" | "help" | "support" | "wiki" => {
+            consider(Told::new(
+                ContentType::Documentation,
+                0.75,
+                format!("its host begins with {sub}."),
+            ))
+        }
+        "blog" | "news" if n_segments > 0 => consider(Told::new(
+            ContentType::Article,
+            0.75,
+            format!("its host begins with {sub}."),
+        )),
+        "login" | "accounts" | "auth" | "sso" => consider(Told::new(
+            ContentType::Login,
+            0.85,
+            format!("its host begins with {sub}."),
+        )),
+        _ => {}
+    }
+    for (at, segment) in address.segments.iter().enumerate() {
+        let is_last = at + 1 == n_segments;
+        let words: Vec<String> = segment
+            .split(['-', '_', '.', '+', ' '])
+            .map(fold)
+            .filter(|word| !word.is_empty())
+            .collect();
+        for (content_type, names) in SEGMENTS {
+            let exact = names.contains(&words.join("-").as_str());
+            let among = words.len() <= NAMING_WORDS_MAX
+                && words.len() > 1
+                && words
+                    .iter()
+                    .any(|word| word.len() > 3 && names.contains(&word.as_str()));
+            if !exact && !among {
+                continue;
+            }
+            let kind = kind_below(*content_type, is_last, address, at);
+            // The last part says what the page is, the first ones where it is filed.
+            let certainty = if exact { 0.85 } else { 0.7 } + if is_last { 0.05 } else { 0.0 };
+            consider(Told::new(
+                kind,
+                certainty,
+                format!("its address has /{segment}"),
+            ));
+        }
+    }
+    if let Some(is_titled) = dated(&address.segments) {
+        let kind = match is_titled {
+            true => ContentType::Article,
+            false => ContentType::Listing,
+        };
+        consider(Told::new(kind, 0.88, "its address has a date"));
+    }
+    for key in [
+        "page=",
+        "q=",
+        "search=",
+        "category=",
+        "tag=",
+        "sort=",
+        "query=",
+        "filter=",
+    ] {
+        if address.query.split('&').any(|pair| pair.starts_with(key)) {
+            // A part of a list is a list, whatever it lists.
+            consider(Told::new(
+                ContentType::Listing,
+                0.95,
+                format!("its address has ?{key}"),
+            ));
+        }
+    }
+    best
+}
+
+/// The kind of a page filed under a part of the path: what is below a blog is an article, the blog itself a list.
+fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) -> ContentType {
+    match kind {
+        ContentType::Article | ContentType::Product if is_last && address.query.is_empty() => {
+            ContentType::Listing
+        }
+        ContentType::Article | ContentType::Product => {
+            let below = &address.segments[at + 1..];
+            let is_list = below.iter().any(|part| {
+                matches!(
+                    part.as_str(),
+                    "category"
+                        | "categories"
+                        | "tag"
+                        | "tags"
+                        | "page"
+                        | "author"
+                        | "archive"
+                        | "kategorie"
+                        | "categoria"
+                        | "categorie"
+                )
+            });
+            if is_list { ContentType::Listing } else { kind }
+        }
+        kind => kind,
+    }
+}
+
+/// Whether a title stands behind the date in a path (`2024/05/a-title`, `2024-05-12-a-title`); `None` without a date.
+fn dated(segments: &[String]) -> Option<bool> {
+    let number = |text: &str| text.parse::<u32>().ok();
+    let is_year = |text: &str| {
+        text.len() == 4 && number(text).is_some_and(|year| (1990..2100).contains(&year))
+    };
+    let is_part = |text: &str| number(text).is_some_and(|part| (1..=31).contains(&part));
+    segments.iter().enumerate().find_map(|(at, segment)| {
+        let behind = &segments[at + 1..];
+        if is_year(segment) {
+            let n_parts = behind
+                .iter()
+                .take(2)
+                .take_while(|part| is_part(part))
+                .count();
+            return (!behind.is_empty()).then_some(n_parts < behind.len());
+        }
+        let mut parts = segment.split('-');
+        let is_date = parts.next().is_some_and(is_year) && parts.next().is_some_and(is_part);
+        let n_parts = parts.next().map_or(0, |part| usize::from(!is_part(part)));
+        is_date.then(|| n_parts > 0 || parts.next().is_some() || !behind.is_empty())
+    })
+}
+
+fn by_anchor(link: &Link) -> Option<Told> {
+    let shown = if link.text.is_empty() {
+        &link.label
+    } else {
+        &link.text
+    };
+    let mut words = Vec::new();
+    each_word(shown, |word| words.push(fold(word)));
+    if words.is_empty() || words.len() > ANCHOR_WORDS_MAX {
+        return None;
+    }
+    if words.len() == 1 && words[0].len() <= 3 && words[0].bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Some(Told::new(
+            ContentType::Listing,
+            0.7,
+            "its text is a page number",
+        ));
+    }
+    let anchor = words.join(" ");
+    let (content_type, _) = ANCHORS
+        .iter()
+        .find(|(_, names)| names.contains(&anchor.as_str()))?;
+    Some(Told::new(
+        *content_type,
+        0.88,
+        format!("its text is “{shown}”"),
+    ))
+}
+
+/// What the link's place and the form of its address suggest.
+fn by_surroundings(link: &Link, address: &Address) -> Told {
+    if link.region == Region::Main && (has_price(&link.context) || has_price(&link.text)) {
+        return Told::new(ContentType::Product, 0.6, "a price stands beside it");
+    }
+    let last = address
+        .segments
+        .last()
+        .map(String::as_str)
+        .unwrap_or_default();
+    let n_words = last
+        .split(['-', '_'])
+        .filter(|word| word.chars().any(char::is_alphabetic))
+        .count();
+    if n_words >= TITLE_WORDS_MIN {
+        return Told::new(ContentType::Article, 0.6, "its address ends in a title");
+    }
+    let n_anchor = link.text.split_whitespace().count();
+    if n_anchor > TITLE_WORDS_MIN && link.region == Region::Main && n_words >= 2 {
+        return Told::new(ContentType::Article, 0.5, "its text is a title");
+    }
+    Told::new(ContentType::Other, 0.5, "nothing tells its kind")
+}
+
+/// Whether an amount of money stands in a text.
+fn has_price(text: &str) -> bool {
+    let is_beside = |at: usize, len: usize| {
+        let before = text[..at].trim_end().chars().next_back();
+        let behind = text[at + len..].trim_start().chars().next();
+        before.is_some_and(|c| c.is_ascii_digit()) || behind.is_some_and(|c| c.is_ascii_digit())
+    };
+    ["€", "$", "£", "EUR", "USD", "CHF", "zł", "₽", "¥"]
+        .iter()
+        .any(|sign| {
+            text.match_indices(sign)
+                .any(|(at, sign)| is_beside(at, sign.len()))
+        })
+}

@@ -1,0 +1,146 @@
+//! What a prompt asks of links: words of a subject, types, kinds of files, and what it excludes.
+
+use trawl_sdk::rank::{each_word, fold};
+
+use crate::content_type::ContentType;
+use crate::wishes::{FileKind, NEGATIONS, TURNS, file_kind, is_filler, type_word};
+
+/// What links are asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Criteria {
+    /// Words of the subject.
+    pub(crate) query: String,
+    /// Types that are wanted; all when there are none.
+    pub(crate) types: Vec<ContentType>,
+    /// Types that are not.
+    pub(crate) not_types: Vec<ContentType>,
+    /// Kinds of files that are wanted, and not.
+    pub(crate) files: Vec<&'static FileKind>,
+    pub(crate) not_files: Vec<&'static FileKind>,
+    /// Words that no link may have.
+    pub(crate) not_words: Vec<String>,
+    /// Whether links must stay on the page's host, or leave it.
+    pub(crate) is_internal: Option<bool>,
+}
+
+impl Criteria {
+    /// What a prompt asks for. Clauses end at commas and full stops; a negation holds to the end of its clause.
+    pub(crate) fn of(prompt: &str) -> Self {
+        let mut criteria = Self::default();
+        for clause in prompt.split([',', ';', '.', '\n', '(', ')', ':']) {
+            criteria.read(clause);
+        }
+        criteria.query = criteria.query.trim().to_owned();
+        criteria
+    }
+
+    fn read(&mut self, clause: &str) {
+        let mut shown = Vec::new();
+        each_word(clause, |word| shown.push(word.to_owned()));
+        let words: Vec<String> = shown.iter().map(|word| fold(word)).collect();
+        let mut is_negated = false;
+        let mut at = 0;
+        while at < words.len() {
+            let word = words[at].as_str();
+            let next = words.get(at + 1).map(String::as_str);
+            if NEGATIONS.contains(&word) {
+                is_negated = true;
+            } else if TURNS.contains(&word) {
+                is_negated = false;
+            } else if matches!(word, "internal" | "interne" | "internos")
+                || matches!(word, "external" | "externe" | "externos" | "outbound")
+            {
+                let is_internal = matches!(word, "internal" | "interne" | "internos");
+                self.is_internal = Some(is_internal != is_negated);
+            } else if word == "about"
+                && (matches!(next, Some("us" | "page" | "pages")) || words.len() == 1)
+            {
+                self.add_type(ContentType::About, is_negated);
+                at += usize::from(next == Some("us"));
+            } else if matches!((word, next), ("sign" | "log", Some("in" | "up"))) {
+                self.add_type(ContentType::Login, is_negated);
+                at += 1;
+            } else if let Some(kind) = file_kind(word) {
+                let kinds = if is_negated {
+                    &mut self.not_files
+                } else {
+                    &mut self.files
+                };
+                kinds.push(kind);
+            } else if let Some(own) = type_word(word).filter(|_| is_named(&words, at, is_negated)) {
+                self.add_type(own, is_negated);
+            } else if !is_filler(word) {
+                match is_negated {
+                    true => self.not_words.push(shown[at].clone()),
+                    false => {
+                        self.query.push(' ');
+                        self.query.push_str(&shown[at]);
+                    }
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn add_type(&mut self, own: ContentType, is_negated: bool) {
+        let types = if is_negated {
+            &mut self.not_types
+        } else {
+            &mut self.types
+        };
+        if !types.contains(&own) {
+            types.push(own);
+        }
+    }
+
+    /// Whether anything is asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Whether the word at a place names a type of page rather than a part of the subject: `product pages`, not `product safety`.
+fn is_named(words: &[String], at: usize, is_negated: bool) -> bool {
+    let next = words.get(at + 1).map(String::as_str);
+    let is_closed = next.is_none_or(|next| {
+        is_filler(next)
+            || TURNS.contains(&next)
+            || NEGATIONS.contains(&next)
+            || type_word(next).is_some()
+    });
+    let previous = at.checked_sub(1).map(|before| words[before].as_str());
+    // What stands before it in the same breath makes it a part of a name: `annual press`, `climate news`.
+    let is_compound = previous.is_some_and(|previous| {
+        !is_filler(previous) && !NEGATIONS.contains(&previous) && type_word(previous).is_none()
+    });
+    let is_said_page = matches!(
+        next,
+        Some(
+            "page" | "pages" | "link" | "links" | "seite" | "seiten" | "paginas" | "post" | "posts"
+        )
+    );
+    is_negated || (is_closed && (!is_compound || is_said_page || is_plural(&words[at])))
+}
+
+fn is_plural(word: &str) -> bool {
+    matches!(
+        word,
+        "articles"
+            | "posts"
+            | "products"
+            | "produkte"
+            | "produits"
+            | "productos"
+            | "prodotti"
+            | "articulos"
+            | "articoli"
+            | "tutorials"
+            | "guides"
+            | "docs"
+            | "documentation"
+            | "videos"
+            | "downloads"
+            | "manuals"
+            | "stories"
+    )
+}

@@ -1,0 +1,75 @@
+//! The links of a run, best first.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trawl_sdk::analyst::Finding;
+
+use crate::judge::Judged;
+
+/// The answer of a run.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Joined {
+    relevant_urls: Vec<String>,
+    links: Vec<Placed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
+}
+
+/// A relevant link with the page on which it is best.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Placed {
+    url: String,
+    text: String,
+    #[serde(serialize_with = "crate::judge::digits")]
+    score: f32,
+    content_type: String,
+    reason: String,
+    page: String,
+}
+
+/// What is read of a page's answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Found {
+    links: Vec<Judged>,
+    model: Option<Value>,
+}
+
+/// Joins what was found on pages: each address once, as on the page where it is best.
+pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
+    let mut links: Vec<Placed> = Vec::new();
+    let mut by_url: HashMap<String, usize> = HashMap::new();
+    let mut notes: Vec<Value> = Vec::new();
+    for finding in findings {
+        let found = Found::deserialize(&finding.value).unwrap_or_default();
+        notes.extend(found.model);
+        for link in found.links.into_iter().filter(|link| link.relevant) {
+            let placed = Placed {
+                text: link.text,
+                score: link.score.clamp(0.0, 1.0),
+                content_type: link.content_type,
+                reason: link.reason,
+                page: finding.url.clone(),
+                url: link.url,
+            };
+            match by_url.get(&placed.url) {
+                Some(&at) if links[at].score < placed.score => links[at] = placed,
+                Some(_) => {}
+                None => {
+                    by_url.insert(placed.url.clone(), links.len());
+                    links.push(placed);
+                }
+            }
+        }
+    }
+    links.sort_by(|one, other| other.score.total_cmp(&one.score));
+    links.truncate(count);
+    let used = notes.iter().find(|note| note["used"] == true);
+    Joined {
+        relevant_urls: links.iter().map(|link| link.url.clone()).collect(),
+        model: used.or(notes.first()).cloned(),
+        links,
+    }
+}

@@ -1,0 +1,303 @@
+//! Which links are wanted, how much, and why.
+
+use serde::{Deserialize, Serialize, Serializer};
+use trawl_sdk::Document;
+use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
+
+use crate::Wanted;
+use crate::address::Address;
+use crate::content_type::{ContentType, Told, is_social};
+use crate::link::{Link, links};
+
+/// What a word of the query counts in the link's text, its label, its address, the heading above, the text around.
+const WEIGHTS: [f32; 5] = [3.0, 2.0, 2.0, 0.8, 0.6];
+/// Names of these in reasons.
+const FIELDS: [&str; 5] = [
+    "its text",
+    "its label",
+    "its address",
+    "the heading above",
+    "the text around it",
+];
+/// Least score of a relevant link when a query is given, and least share of the best one's score.
+const QUERY_MIN: f32 = 0.22;
+const QUERY_SHARE_MIN: f32 = 0.45;
+/// Least score of a relevant link without a query.
+const PRIOR_MIN: f32 = 0.4;
+/// Least certainty of a type that is asked for.
+const TYPE_MIN: f32 = 0.45;
+/// What is left of the score of a link that is not what is asked for.
+const REFUSED: f32 = 0.2;
+
+/// A link with what was found of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Judged {
+    pub(crate) url: String,
+    pub(crate) text: String,
+    /// How much it is wanted, 0 to 1.
+    #[serde(serialize_with = "digits")]
+    pub(crate) score: f32,
+    pub(crate) content_type: String,
+    pub(crate) relevant: bool,
+    pub(crate) reason: String,
+    /// The heading above, for a model.
+    #[serde(skip)]
+    pub(crate) heading: String,
+}
+
+/// The links of a page, best first; of equal ones the first on the page.
+pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
+    let own = Address::of(document.url());
+    let found: Vec<Facts> = links(document)
+        .into_iter()
+        .map(|link| {
+            let address = Address::of(&link.url);
+            let told = Told::of(&link, &address);
+            Facts {
+                link,
+                address,
+                told,
+            }
+        })
+        .collect();
+    let matches = matched(document, &found, &wanted.criteria.query);
+    let has_query = !wanted.criteria.query.is_empty();
+    let mut judged: Vec<Judged> = Vec::with_capacity(found.len());
+    for (at, facts) in found.into_iter().enumerate() {
+        let is_self = facts.address == own;
+        let (mut score, mut reasons) = match &matches {
+            Some(matches) => (
+                matches[at].0 * place_factor(facts.link.region, true),
+                vec![matches[at].1.clone()],
+            ),
+            None => (
+                prior(&facts, wanted) * place_factor(facts.link.region, false),
+                Vec::new(),
+            ),
+        };
+        let refusal = refusal(&facts, wanted, &own)
+            .or_else(|| is_self.then(|| "it leads to this page".to_owned()));
+        let content_type = facts.told.content_type.name();
+        reasons.push(match facts.told.content_type {
+            ContentType::Other => facts.told.why.clone(),
+            _ => format!("taken for {content_type}: {}", facts.told.why),
+        });
+        if facts.link.region != Region::Main {
+            reasons.push(format!("stands in the {}", facts.link.region.name()));
+        }
+        let is_refused = refusal.is_some();
+        if let Some(refusal) = refusal {
+            score *= REFUSED;
+            reasons.insert(0, refusal);
+        }
+        judged.push(Judged {
+            score: rounded(score),
+            content_type: content_type.to_owned(),
+            relevant: !is_refused,
+            reason: reasons.join("; "),
+            url: facts.link.url,
+            text: facts.link.text,
+            heading: facts.link.heading,
+        });
+    }
+    let best = judged
+        .iter()
+        .filter(|link| link.relevant)
+        .map(|link| link.score)
+        .fold(0.0, f32::max);
+    let least = wanted.threshold.unwrap_or(match has_query {
+        true => QUERY_MIN.max(best * QUERY_SHARE_MIN),
+        false => PRIOR_MIN,
+    });
+    for link in &mut judged {
+        link.relevant &= link.score >= least && link.score > 0.0;
+    }
+    judged.sort_by(|one, other| {
+        other
+            .relevant
+            .cmp(&one.relevant)
+            .then(other.score.total_cmp(&one.score))
+    });
+    judged
+}
+
+struct Facts {
+    link: Link,
+    address: Address,
+    told: Told,
+}
+
+/// How well each link fits the query, and what of it stands where; `None` without a query.
+fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<(f32, String)>> {
+    if query.is_empty() {
+        return None;
+    }
+    let sample: Vec<&str> = found
+        .iter()
+        .flat_map(|facts| [facts.link.text.as_str(), facts.link.context.as_str()])
+        .collect();
+    let mut words = Vocabulary::new(Language::of_page(document, &sample.join("\n")));
+    let terms = words.query(query);
+    let mut shown = vec![String::new(); terms.len()];
+    each_word(query, |word| {
+        let own = words
+            .terms(word)
+            .into_iter()
+            .find_map(|term| terms.iter().position(|own| *own == term));
+        if let Some(place) = own.filter(|place| shown[*place].is_empty()) {
+            shown[place] = word.to_owned();
+        }
+    });
+    let mut index = Bm25::new(&terms, WEIGHTS);
+    for Facts { link, address, .. } in found {
+        let texts = [
+            &link.text,
+            &link.label,
+            &address.words(),
+            &link.heading,
+            &link.context,
+        ];
+        let fields = texts.map(|text| words.terms(text));
+        index.add([&fields[0], &fields[1], &fields[2], &fields[3], &fields[4]]);
+    }
+    let scores = index.scores().into_iter().enumerate();
+    let matches = scores.map(|(at, score)| {
+        let value = (score.value * score.coverage).sqrt();
+        (value, quote(&index, &shown, at))
+    });
+    Some(matches.collect())
+}
+
+/// The words of the query that a link has, with where they stand.
+fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
+    let mut parts = Vec::new();
+    for (field, name) in FIELDS.iter().enumerate() {
+        let here = index
+            .matched(link)
+            .filter(|place| index.count(link, *place, field) > 0);
+        let shown: Vec<String> = here.map(|place| format!("“{}”", words[place])).collect();
+        if !shown.is_empty() {
+            parts.push(format!("{} in {name}", shown.join(", ")));
+        }
+    }
+    match parts.is_empty() {
+        true => "has no word of the query".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+/// What a link is worth when no words are asked for.
+fn prior(facts: &Facts, wanted: &Wanted) -> f32 {
+    let told = &facts.told;
+    if wanted.types().next().is_some() || !wanted.criteria.files.is_empty() {
+        return told.certainty;
+    }
+    let worth = match told.content_type {
+        ContentType::Article | ContentType::Product | ContentType::Documentation => 0.9,
+        ContentType::Listing => 0.6,
+        ContentType::Download | ContentType::Media => 0.55,
+        ContentType::About | ContentType::Contact => 0.5,
+        ContentType::Other if is_social(&facts.address) => 0.1,
+        ContentType::Other if facts.address.segments.is_empty() => 0.3,
+        ContentType::Other => 0.6,
+        ContentType::Legal | ContentType::Login => 0.1,
+    };
+    // A page number or an anchor without words leads to more of the same.
+    if facts
+        .link
+        .text
+        .chars()
+        .filter(|c| c.is_alphabetic())
+        .count()
+        < 3
+    {
+        worth * 0.6
+    } else {
+        worth
+    }
+}
+
+/// What a link loses by its place; a word of the query makes up for most of it, and so does a type that is asked for.
+fn place_factor(region: Region, has_query: bool) -> f32 {
+    match (region, has_query) {
+        (Region::Main, _) => 1.0,
+        (Region::Aside, _) => 0.9,
+        (_, true) => 0.85,
+        (Region::Header, false) => 0.7,
+        (Region::Nav, false) => 0.6,
+        (Region::Footer | Region::Notice, false) => 0.5,
+        (_, false) => 0.8,
+    }
+}
+
+/// Why a link is not what is asked for.
+fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
+    let (criteria, told) = (&wanted.criteria, &facts.told);
+    let extension = facts.address.extension.as_str();
+    let is_file = |kinds: &[&crate::wishes::FileKind]| {
+        kinds
+            .iter()
+            .any(|kind| kind.extensions.contains(&extension))
+    };
+    let is_wanted_file = is_file(&criteria.files);
+    if !criteria.files.is_empty() && !is_wanted_file {
+        return Some("it is no file of the kind asked for".to_owned());
+    }
+    if is_file(&criteria.not_files) {
+        return Some(format!("files in .{extension} are excluded"));
+    }
+    if criteria.not_types.contains(&told.content_type) && told.certainty >= TYPE_MIN {
+        return Some(format!("{} is excluded", told.content_type.name()));
+    }
+    let mut types = wanted.types().peekable();
+    let is_wanted = types.peek().is_none()
+        || is_wanted_file
+        || types.any(|own| own == told.content_type && told.certainty >= TYPE_MIN);
+    if !is_wanted {
+        return Some("it is not of the type asked for".to_owned());
+    }
+    if let Some(is_internal) = criteria.is_internal
+        && is_internal != (site(&facts.address.host) == site(&own.host))
+    {
+        return Some(format!(
+            "it leads {} the site",
+            if is_internal { "out of" } else { "to pages of" }
+        ));
+    }
+    let texts = [&facts.link.text, &facts.link.label, &facts.address.words()];
+    let has = |word: &&String| texts.iter().any(|text| has_word(text, word));
+    criteria
+        .not_words
+        .iter()
+        .find(has)
+        .map(|word| format!("“{word}” is excluded"))
+}
+
+/// A host without the name of its web server.
+fn site(host: &str) -> &str {
+    host.strip_prefix("www.").unwrap_or(host)
+}
+
+/// Whether a text has a word, in any of its common endings.
+fn has_word(text: &str, word: &str) -> bool {
+    let stem = word
+        .strip_suffix('s')
+        .filter(|stem| stem.len() > 3)
+        .unwrap_or(word);
+    let mut found = false;
+    trawl_sdk::rank::each_word(text, |own| {
+        let rest = own.strip_prefix(stem);
+        found |= rest.is_some_and(|rest| rest.len() <= 2);
+    });
+    found
+}
+
+/// Writes a score with its three digits, not with those that single precision adds.
+pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
+}
+
+/// A score with three digits: more say nothing.
+pub(crate) fn rounded(score: f32) -> f32 {
+    (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
+}

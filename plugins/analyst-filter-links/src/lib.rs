@@ -1,0 +1,187 @@
+//! The analyst `filter_links`: which links of a page are worth following for what the caller wants.
+
+mod address;
+mod anchors;
+mod content_type;
+mod criteria;
+mod join;
+mod judge;
+mod link;
+mod model;
+mod segments;
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
+use trawl_sdk::{Failure, Info};
+
+use content_type::ContentType;
+use criteria::Criteria;
+use judge::Judged;
+
+/// Ranks the links of a page: by the words of a query (BM25 over text, label, address, heading and surroundings), by the type of what
+/// they lead to, and by rules in words such as `only PDF` or `not news`. A model, where there is one, chooses among them.
+pub struct FilterLinks;
+
+/// Most links that can be asked for.
+pub const COUNT_MAX: usize = 1_000;
+/// Links given when nobody says how many.
+const COUNT_DEFAULT: usize = 50;
+
+/// Options of one task.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// What is wanted, in words.
+    prompt: Option<String>,
+    /// Types that are wanted.
+    content_type: Option<Types>,
+    /// Most links, 1 to [`COUNT_MAX`].
+    count: Option<usize>,
+    /// Least score of a relevant link, 0 to 1.
+    threshold: Option<f32>,
+}
+
+/// One type or several.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Types {
+    One(String),
+    Several(Vec<String>),
+}
+
+const OPTIONS_SCHEMA: &str = r#"{
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "prompt": {"type": ["string", "null"], "description": "What is wanted, in words: a subject, types of pages, `only PDF`, `not news`."},
+        "content_type": {"type": ["string", "array", "null"], "items": {"type": "string"}, "description": "Types that are wanted: article, product, contact, about, documentation, listing, legal, login, media, download, other."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 50, "description": "Most links."},
+        "threshold": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Least score of a relevant link; without it, one that depends on the best link."}
+    },
+    "additionalProperties": false
+}"#;
+
+trawl_sdk::export!(analyst: FilterLinks);
+
+/// What a task wants, checked.
+struct Wanted {
+    criteria: Criteria,
+    /// Types that the option names; they outdo those of the prompt.
+    named: Vec<ContentType>,
+    threshold: Option<f32>,
+}
+
+impl Wanted {
+    fn of(options: &Options) -> Result<Self, Failure> {
+        let names = match &options.content_type {
+            None => &[][..],
+            Some(Types::One(name)) => std::slice::from_ref(name),
+            Some(Types::Several(names)) => names,
+        };
+        let named = names
+            .iter()
+            .filter(|name| !name.trim().is_empty())
+            .map(|name| {
+                ContentType::of_name(name).ok_or_else(|| {
+                    let known: Vec<&str> =
+                        content_type::ALL.iter().map(|(name, _)| *name).collect();
+                    let reason = format!(
+                        "`{name}` is no type of content; there are {}",
+                        known.join(", ")
+                    );
+                    Failure::invalid_option("content_type", reason)
+                })
+            });
+        Ok(Self {
+            criteria: Criteria::of(options.prompt.as_deref().unwrap_or_default()),
+            named: named.collect::<Result<_, _>>()?,
+            threshold: options.threshold.map(|threshold| threshold.clamp(0.0, 1.0)),
+        })
+    }
+
+    /// The types that are wanted; none when any is.
+    fn types(&self) -> impl Iterator<Item = ContentType> {
+        let types = if self.named.is_empty() {
+            &self.criteria.types
+        } else {
+            &self.named
+        };
+        types.iter().copied()
+    }
+
+    /// What a model is told of it.
+    fn in_words(&self, options: &Options) -> Option<String> {
+        let prompt = options.prompt.as_deref().unwrap_or_default().trim();
+        if self.criteria.is_empty() && self.named.is_empty() && prompt.is_empty() {
+            return None;
+        }
+        let types: Vec<&str> = self.named.iter().map(|own| own.name()).collect();
+        Some(match types.is_empty() {
+            true => prompt.to_owned(),
+            false => format!("{prompt} (types of pages: {})", types.join(", ")),
+        })
+    }
+}
+
+/// The answer of one page.
+#[derive(Debug, Serialize)]
+struct Answer {
+    links: Vec<Judged>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
+}
+
+impl Options {
+    fn count(&self) -> usize {
+        self.count.unwrap_or(COUNT_DEFAULT).clamp(1, COUNT_MAX)
+    }
+}
+
+impl Analyst for FilterLinks {
+    type Options = Options;
+
+    fn info() -> Info {
+        Info::new(
+            "filter_links",
+            env!("CARGO_PKG_VERSION"),
+            "The links of a page that are worth following, with scores, types and reasons",
+        )
+        .options_schema(OPTIONS_SCHEMA)
+    }
+
+    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
+        let (options, count) = (&task.options, task.options.count());
+        let wanted = Wanted::of(options)?;
+        let document = match &task.subject {
+            Subject::Page { document, .. } => *document,
+            Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
+        };
+        let links = judge::judge(document, &wanted);
+        // Without a wish there is nothing that a model could know better.
+        let wish = wanted.in_words(options).zip(task.model);
+        match wish.and_then(|(wish, model)| model::ask(&links, &wish, count, model)) {
+            Some((question, n_offered)) => question.ask_with(&n_offered),
+            None => Step::done(&answer(links, count, None)),
+        }
+    }
+
+    fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
+        let Subject::Page { document, .. } = &task.subject else {
+            return Err(Failure::Failed(
+                "pages are joined without a question".to_owned(),
+            ));
+        };
+        let mut links = judge::judge(document, &Wanted::of(&task.options)?);
+        let note = model::take(&mut links, recall(memo)?, &reply);
+        Step::done(&answer(links, task.options.count(), Some(note)))
+    }
+}
+
+fn answer(mut links: Vec<Judged>, count: usize, model: Option<Value>) -> Answer {
+    links.truncate(count);
+    Answer { links, model }
+}

@@ -1,0 +1,254 @@
+//! The links of a page with what tells where they lead.
+
+use std::collections::HashMap;
+
+use trawl_sdk::rank::{Region, flat_text};
+use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
+
+/// Most links of a page; what follows is left out.
+pub(crate) const LINKS_MAX: usize = 5_000;
+/// Longest anchor text in characters that is given.
+const TEXT_CHARS_MAX: usize = 300;
+/// Characters of the text around a link that are read.
+const CONTEXT_CHARS: usize = 240;
+/// Nodes around a link that are looked at for its text.
+const CONTEXT_NODES: usize = 150;
+
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Link {
+    /// Where it leads, absolute, without fragment.
+    pub(crate) url: String,
+    /// What a reader clicks on; of a picture its description.
+    pub(crate) text: String,
+    /// Its title or label, when that says more.
+    pub(crate) label: String,
+    /// The heading above it.
+    pub(crate) heading: String,
+    /// The text around it.
+    pub(crate) context: String,
+    /// Where it stands; the best place of several.
+    pub(crate) region: Region,
+    /// Whether the page offers it for download.
+    pub(crate) is_download: bool,
+}
+
+/// Every link to another page, each address once, in page order.
+pub(crate) fn links(document: &Document<'_>) -> Vec<Link> {
+    let mut reader = Reader {
+        document,
+        links: Vec::new(),
+        by_url: HashMap::new(),
+        regions: Vec::new(),
+        heading: String::new(),
+    };
+    let mut walk = document.root().walk();
+    while let Some(step) = walk.next() {
+        match step {
+            Step::Enter(node) => match node.kind() {
+                Kind::TemplateContents => walk.skip_tree(),
+                Kind::Element(element) => {
+                    let is_hidden = element.tag().is_never_shown()
+                        && !matches!(
+                            element.tag(),
+                            Tag::Head | Tag::Noscript | Tag::Area | Tag::Object
+                        );
+                    match is_hidden {
+                        true => walk.skip_tree(),
+                        false => reader.enter(element),
+                    }
+                }
+                _ => {}
+            },
+            Step::Leave(node) => {
+                if reader
+                    .regions
+                    .last()
+                    .is_some_and(|(begun, _)| *begun == node)
+                {
+                    reader.regions.pop();
+                }
+            }
+        }
+        if reader.links.len() >= LINKS_MAX {
+            break;
+        }
+    }
+    reader.links
+}
+
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    links: Vec<Link>,
+    by_url: HashMap<String, usize>,
+    regions: Vec<(Node<'a>, Region)>,
+    /// The heading above, in the content.
+    heading: String,
+}
+
+impl<'a> Reader<'a> {
+    fn enter(&mut self, element: Element<'a>) {
+        let inside = self
+            .regions
+            .last()
+            .map_or(Region::Main, |(_, region)| *region);
+        if let Some(region) = Region::begun_by(element, inside) {
+            self.regions.push((element.node(), region));
+        }
+        if element.tag().heading_level().is_some() {
+            self.heading = flat_text(element, false);
+        }
+        if matches!(element.tag(), Tag::A | Tag::Area) {
+            self.link(element);
+        }
+    }
+
+    fn link(&mut self, element: Element<'a>) {
+        let Some(url) = element
+            .attr("href")
+            .and_then(|href| target(self.document, href))
+        else {
+            return;
+        };
+        let region = self
+            .regions
+            .last()
+            .map_or(Region::Main, |(_, region)| *region);
+        let text = text_of(element);
+        let said = ["title", "aria-label"]
+            .into_iter()
+            .filter_map(|name| element.attr(name));
+        let label = said
+            .map(str::trim)
+            .find(|label| *label != text)
+            .unwrap_or_default()
+            .to_owned();
+        // A menu's links stand under no heading of the content.
+        let heading = match region {
+            Region::Main => self.heading.clone(),
+            _ => String::new(),
+        };
+        let link = Link {
+            text: text.chars().take(TEXT_CHARS_MAX).collect(),
+            label: label.chars().take(TEXT_CHARS_MAX).collect(),
+            heading,
+            context: context(element),
+            region,
+            is_download: element.has_attr("download"),
+            url,
+        };
+        match self.by_url.get(&link.url) {
+            Some(&at) => self.links[at].merge(link),
+            None => {
+                self.by_url.insert(link.url.clone(), self.links.len());
+                self.links.push(link);
+            }
+        }
+    }
+}
+
+impl Link {
+    /// Adds what another link to the same page tells.
+    fn merge(&mut self, other: Self) {
+        if other.region < self.region || self.context.is_empty() {
+            (self.region, self.context, self.heading) =
+                (self.region.min(other.region), other.context, other.heading);
+        }
+        if self.text.is_empty()
+            || (!other.text.is_empty() && is_vague(&self.text) && !is_vague(&other.text))
+        {
+            self.text = other.text;
+        }
+        if self.label.is_empty() {
+            self.label = other.label;
+        }
+        self.is_download |= other.is_download;
+    }
+}
+
+/// Whether an anchor says nothing of where it leads.
+fn is_vague(text: &str) -> bool {
+    const VAGUE: [&str; 16] = [
+        "more",
+        "read more",
+        "learn more",
+        "here",
+        "click here",
+        "mehr",
+        "weiterlesen",
+        "mehr lesen",
+        "hier",
+        "lire la suite",
+        "en savoir plus",
+        "leer más",
+        "ver más",
+        "leggi tutto",
+        "ler mais",
+        "lees meer",
+    ];
+    let text = text
+        .trim_end_matches(|c: char| !c.is_alphanumeric())
+        .to_lowercase();
+    VAGUE.contains(&text.as_str()) || text.chars().count() < 3
+}
+
+fn text_of(element: Element<'_>) -> String {
+    let text = flat_text(element, true);
+    if !text.is_empty() {
+        return text;
+    }
+    let own = element
+        .attr("alt")
+        .or_else(|| element.attr("aria-label"))
+        .or_else(|| element.attr("title"));
+    let inside = || {
+        let mut inside = element.descendants().filter_map(Node::as_element);
+        inside.find_map(|inner| inner.attr("alt").filter(|alt| !alt.trim().is_empty()))
+    };
+    own.or_else(inside).unwrap_or_default().trim().to_owned()
+}
+
+/// The text of the block around a link, without the link's own.
+fn context(link: Element<'_>) -> String {
+    let is_block = |element: &Element<'_>| element.tag().is_block();
+    let Some(block) = link.ancestors().find(is_block) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    let mut inside = block.descendants();
+    let mut n_nodes = 0;
+    while let Some(node) = inside.next() {
+        n_nodes += 1;
+        if n_nodes > CONTEXT_NODES || text.len() > CONTEXT_CHARS {
+            break;
+        }
+        match node.kind() {
+            Kind::Element(inner) if inner == link || inner.tag().is_never_shown() => {
+                inside.skip_inside(node)
+            }
+            Kind::TemplateContents => inside.skip_inside(node),
+            Kind::Text(own) => {
+                for word in own.split_whitespace() {
+                    if !text.is_empty() {
+                        text.push(' ');
+                    }
+                    text.push_str(word);
+                }
+            }
+            _ => {}
+        }
+    }
+    text.chars().take(CONTEXT_CHARS).collect()
+}
+
+/// Where an `href` leads, without its fragment; `None` when that is no other page of the web.
+fn target(document: &Document<'_>, href: &str) -> Option<String> {
+    let href = href.trim_ascii();
+    if href.is_empty() || href.starts_with('#') {
+        return None;
+    }
+    let page = href.split_once('#').map_or(href, |(page, _)| page);
+    let url = document.resolve(page)?;
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    is_web.then_some(url)
+}

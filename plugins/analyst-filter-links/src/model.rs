@@ -1,0 +1,160 @@
+//! What a model is asked about links, and what is taken of its answer.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl_sdk::analyst::{Model, Question, Reply};
+use trawl_sdk::rank::{DATA_NOTE, Room, data, squeeze};
+
+use crate::judge::{Judged, rounded};
+
+/// Most links that are offered: more make an answer worse.
+const OFFERED_MAX: usize = 150;
+/// Tokens that a link takes in an answer, about.
+const LINK_TOKENS: u32 = 30;
+/// Longest prompt that is passed on, in characters.
+const PROMPT_CHARS_MAX: usize = 2_000;
+/// Longest text of a link that is offered, in characters.
+const TEXT_CHARS_MAX: usize = 120;
+/// Longest address that is offered, in characters.
+const URL_CHARS_MAX: usize = 200;
+/// Longest reason that is taken, in characters.
+const REASON_CHARS_MAX: usize = 200;
+/// Score of a chosen link that the rules gave none.
+const CHOSEN: f32 = 0.5;
+
+const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its address and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
+
+#[derive(Deserialize)]
+struct Said {
+    links: Vec<SaidLink>,
+}
+
+#[derive(Deserialize)]
+struct SaidLink {
+    number: i64,
+    #[serde(default)]
+    reason: String,
+}
+
+/// The question about the links, and how many of them it offers; `None` when there is nothing to ask.
+pub(crate) fn ask(
+    links: &[Judged],
+    wish: &str,
+    count: usize,
+    model: Model,
+) -> Option<(Question, usize)> {
+    let wish: String = wish.chars().take(PROMPT_CHARS_MAX).collect();
+    let affordable = (model.answer_tokens / LINK_TOKENS).max(1) as usize;
+    let count = count.min(affordable);
+    let wish = format!("Choose at most {count} links. The caller asks for: {wish}");
+    // The number of links is not known yet: the longest it can be takes the same room.
+    let room = schema(count, OFFERED_MAX).to_string();
+    let mut room = Room::new(
+        model.context_tokens,
+        &[RULES, DATA_NOTE, &wish, &room, "data marks"],
+    );
+    let mut lines = String::new();
+    let mut n_offered = 0;
+    for link in links.iter().take(OFFERED_MAX) {
+        let short =
+            |text: &str, chars: usize| squeeze(text).chars().take(chars).collect::<String>();
+        let line = format!(
+            "[{}] {} | {} | {}\n",
+            n_offered + 1,
+            short(&link.text, TEXT_CHARS_MAX),
+            short(&link.url, URL_CHARS_MAX),
+            short(&link.heading, TEXT_CHARS_MAX)
+        );
+        if !room.take(&line) {
+            break;
+        }
+        lines.push_str(&line);
+        n_offered += 1;
+    }
+    let question = Question::new(schema(count, n_offered))
+        .system(format!("{RULES}\n{DATA_NOTE}"))
+        .user(format!("{wish}\n\n{}", data(&lines)))
+        .answer_tokens(model.answer_tokens.min(LINK_TOKENS * (count as u32 + 1)));
+    (n_offered > 0).then_some((question, n_offered))
+}
+
+fn schema(count: usize, n_offered: usize) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"links": {
+            "type": "array",
+            "maxItems": count,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer", "minimum": 1, "maximum": n_offered},
+                    "reason": {"type": "string", "maxLength": REASON_CHARS_MAX},
+                },
+                "required": ["number", "reason"],
+                "additionalProperties": false,
+            },
+        }},
+        "required": ["links"],
+        "additionalProperties": false,
+    })
+}
+
+/// Takes a reply into the links, the first `n_offered` of which were offered; what is to be said of the model.
+pub(crate) fn take(links: &mut [Judged], n_offered: usize, reply: &Reply<'_>) -> Value {
+    let Reply::Answer(answer) = reply else {
+        return reply.note();
+    };
+    let Ok(said) = Said::deserialize(answer) else {
+        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+    };
+    let n_offered = n_offered.min(links.len());
+    let mut chosen: BTreeMap<usize, String> = BTreeMap::new();
+    for said in &said.links {
+        // A number that was not offered is none, and one counts once.
+        let at = usize::try_from(said.number)
+            .ok()
+            .and_then(|number| number.checked_sub(1));
+        if let Some(at) = at.filter(|at| *at < n_offered) {
+            chosen.entry(at).or_insert_with(|| plain(&said.reason));
+        }
+    }
+    for (at, link) in links.iter_mut().take(n_offered).enumerate() {
+        let reason = chosen.get(&at);
+        link.relevant = reason.is_some();
+        match reason {
+            Some(reason) => {
+                link.score = rounded(CHOSEN + (1.0 - CHOSEN) * link.score);
+                let said = if reason.is_empty() {
+                    String::new()
+                } else {
+                    format!(": “{reason}”")
+                };
+                link.reason = format!("the model chose it{said}; {}", link.reason);
+            }
+            None => {
+                link.score = rounded(CHOSEN * link.score);
+                link.reason = format!("the model did not choose it; {}", link.reason);
+            }
+        }
+    }
+    links.sort_by(|one, other| {
+        other
+            .relevant
+            .cmp(&one.relevant)
+            .then(other.score.total_cmp(&one.score))
+    });
+    reply.note()
+}
+
+/// A model's reason as one line of text; one with an address in it is left out, because nothing in it was checked.
+fn plain(reason: &str) -> String {
+    let reason: String = squeeze(reason)
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(REASON_CHARS_MAX)
+        .collect();
+    let has_address = reason.contains("://") || reason.contains("www.") || reason.contains('@');
+    if has_address { String::new() } else { reason }
+}

@@ -1,0 +1,313 @@
+//! Labels of the caller's own.
+
+use std::collections::HashMap;
+
+use trawl_sdk::rank::{Vocabulary, each_word, fold};
+
+use crate::choose::{Case, Given, confidences, quote, reason, rounded, saturation};
+use crate::evidence::{Evidence, Hits};
+use crate::taxonomy::{Kind, labels, phrases_of, spoken_for, terms_of};
+
+/// Most labels of one task.
+pub(crate) const LABELS_MAX: usize = 200;
+/// Longest label in characters.
+pub(crate) const LABEL_CHARS_MAX: usize = 100;
+/// Most words of a label that a prompt names; more are a sentence.
+const LABEL_WORDS_MAX: usize = 5;
+/// What a label's own words count, in the measure of the taxonomy's strong terms.
+const OWN_WEIGHT: f32 = 3.0;
+/// The strength of own words at which confidence is 63 %.
+const OWN_SCALE: f32 = 2.2;
+/// Confidence that passes from a label of the taxonomy to one that means the same.
+const NEIGHBOUR: f32 = 0.95;
+/// Confidence of a page's own type.
+const TYPED: f32 = 0.9;
+/// Least strength of the kinship between a label and one of the taxonomy.
+const KINSHIP_MIN: f32 = 0.3;
+/// Least confidence of a label that is given.
+const CONFIDENCE_MIN: f32 = 0.1;
+
+/// Kinds of pages that callers name: words of the label, types, parts of the path.
+const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
+    (
+        &["blog", "weblog"],
+        &["BlogPosting", "Blog"],
+        &["/blog", "/weblog"],
+    ),
+    (
+        &["article", "artikel", "articulo", "articolo", "artigo"],
+        &["Article", "NewsArticle", "BlogPosting", "article"],
+        &["/article", "/artikel", "/articles/"],
+    ),
+    (
+        &[
+            "news",
+            "nachrichten",
+            "actualites",
+            "noticias",
+            "notizie",
+            "nieuws",
+        ],
+        &["NewsArticle", "ReportageNewsArticle"],
+        &["/news", "/nachrichten", "/noticias", "/actualites"],
+    ),
+    (
+        &[
+            "product",
+            "produkt",
+            "produit",
+            "producto",
+            "prodotto",
+            "shop",
+            "store",
+            "ecommerce",
+        ],
+        &["Product", "ProductGroup", "product", "og:product"],
+        &[
+            "/product",
+            "/produkt",
+            "/produit",
+            "/producto",
+            "/shop/",
+            "/store/",
+        ],
+    ),
+    (
+        &["recipe", "rezept", "recette", "receta", "ricetta"],
+        &["Recipe"],
+        &["/recipe", "/rezept", "/recette", "/receta", "/ricett"],
+    ),
+    (
+        &["event", "veranstaltung", "evenement", "evento"],
+        &["Event", "MusicEvent", "BusinessEvent"],
+        &["/event", "/veranstaltung"],
+    ),
+    (
+        &["video"],
+        &["VideoObject", "video.other", "video.movie"],
+        &["/video", "/watch"],
+    ),
+    (
+        &["forum", "discussion"],
+        &["DiscussionForumPosting", "QAPage"],
+        &["/forum", "/thread", "/topic/"],
+    ),
+    (
+        &["documentation", "docs", "dokumentation"],
+        &["TechArticle", "APIReference"],
+        &["/docs", "/documentation", "/manual", "/reference"],
+    ),
+    (
+        &["contact", "kontakt", "contacto", "contatti"],
+        &["ContactPage"],
+        &["/contact", "/kontakt"],
+    ),
+    (&["faq"], &["FAQPage"], &["/faq"]),
+];
+
+/// The labels that a task names: its list, else the prompt when it is one.
+pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
+    let from_prompt = || prompt.map(named_in).unwrap_or_default();
+    let all: Vec<String> = match list.is_empty() {
+        true => from_prompt(),
+        false => list.to_vec(),
+    };
+    let mut seen = std::collections::HashSet::new();
+    let all = all.into_iter().map(|label| {
+        label
+            .trim()
+            .chars()
+            .take(LABEL_CHARS_MAX)
+            .collect::<String>()
+    });
+    all.filter(|label| {
+        label.chars().any(char::is_alphanumeric) && seen.insert(label.to_lowercase())
+    })
+    .take(LABELS_MAX)
+    .collect()
+}
+
+/// The labels in a prompt: what commas, semicolons or lines part, behind a colon if there is one; none when it is a sentence.
+fn named_in(prompt: &str) -> Vec<String> {
+    let list = prompt.rsplit_once(':').map_or(prompt, |(_, list)| list);
+    let list = list.trim().trim_end_matches(['.', '?', '!']);
+    let mut labels = Vec::new();
+    for part in list.split([',', ';', '\n', '|']) {
+        let part = part
+            .trim()
+            .trim_start_matches(['-', '*', '•', '"'])
+            .trim_end_matches('"')
+            .trim();
+        let part = ["or ", "and ", "oder ", "und ", "ou ", "et ", "y ", "o "]
+            .iter()
+            .find_map(|word| part.strip_prefix(word))
+            .unwrap_or(part);
+        let halves: Vec<&str> = [" or ", " oder ", " ou "]
+            .iter()
+            .find_map(|word| part.split_once(word))
+            .map_or(vec![part], |(one, other)| vec![one, other]);
+        labels.extend(
+            halves
+                .into_iter()
+                .map(|half| half.trim().to_owned())
+                .filter(|half| !half.is_empty()),
+        );
+    }
+    let is_list = labels.len() >= 2
+        && labels
+            .iter()
+            .all(|label| label.split_whitespace().count() <= LABEL_WORDS_MAX);
+    if is_list { labels } else { Vec::new() }
+}
+
+/// The custom labels of a page, surest first.
+pub(crate) fn given(evidence: &Evidence, cases: &[Case], wanted: &[String]) -> Vec<Given> {
+    let mut stems = Stems::of(evidence);
+    let mut sure = confidences(cases, Kind::Topic);
+    sure.extend(confidences(cases, Kind::Industry));
+    let mut given: Vec<Given> = wanted
+        .iter()
+        .filter_map(|label| stems.given(evidence, cases, &sure, label))
+        .collect();
+    given.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    given
+}
+
+/// The words of a page by their stems.
+struct Stems {
+    words: Vocabulary,
+    hits: HashMap<u32, Hits>,
+}
+
+impl Stems {
+    fn of(evidence: &Evidence) -> Self {
+        let mut words = Vocabulary::new(evidence.language);
+        let mut hits: HashMap<u32, Hits> = HashMap::new();
+        for own in evidence.words() {
+            for term in words.terms(&own.shown) {
+                let sum = hits.entry(term).or_insert_with(|| Hits {
+                    weighted: 0.0,
+                    count: 0,
+                    ..own.clone()
+                });
+                sum.weighted += own.weighted;
+                sum.count += own.count;
+                if own.place > sum.place {
+                    (sum.place, sum.shown) = (own.place, own.shown.clone());
+                }
+            }
+        }
+        Self { words, hits }
+    }
+
+    fn given(
+        &mut self,
+        evidence: &Evidence,
+        cases: &[Case],
+        sure: &[(usize, f32)],
+        label: &str,
+    ) -> Option<Given> {
+        let terms = self.words.query(label);
+        let hits: Vec<&Hits> = terms
+            .iter()
+            .filter_map(|term| self.hits.get(term))
+            .collect();
+        let coverage = hits.len() as f32 / terms.len().max(1) as f32;
+        let strength: f32 = hits
+            .iter()
+            .map(|hits| OWN_WEIGHT * saturation(hits, evidence.n_words))
+            .sum();
+        let own = coverage * coverage * (1.0 - (-strength / OWN_SCALE).exp());
+        let neighbour = neighbour(label, sure);
+        let typed = typed(evidence, label);
+        let mut reasons = Vec::new();
+        let mut doubt = 1.0;
+        if let Some(kind) = typed {
+            doubt *= 1.0 - TYPED;
+            reasons.push(format!("the page is marked or addressed as “{kind}”"));
+        }
+        if own > 0.0 {
+            doubt *= 1.0 - own;
+            reasons.push(quote(&hits));
+        }
+        if let Some((at, confidence)) = neighbour.filter(|(_, confidence)| *confidence > 0.0) {
+            doubt *= 1.0 - confidence;
+            reasons.push(format!(
+                "{} ({})",
+                reason(evidence, &cases[at]),
+                labels()[at].name
+            ));
+        }
+        let confidence = rounded(1.0 - doubt);
+        (confidence >= CONFIDENCE_MIN).then(|| Given {
+            label: label.to_owned(),
+            confidence,
+            reason: reasons.join("; "),
+        })
+    }
+}
+
+/// The label of the taxonomy that a custom one means, with the confidence that passes on.
+fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
+    let mut words = Vec::new();
+    each_word(label, |word| words.push(fold(word)));
+    words.retain(|word| {
+        word.len() > 1
+            && !["and", "und", "et", "the", "of", "page", "pages", "site"].contains(&word.as_str())
+    });
+    let mut kinship: HashMap<usize, f32> = HashMap::new();
+    for (at, word) in words.iter().enumerate() {
+        let mut by_label: HashMap<usize, f32> = HashMap::new();
+        let phrases = phrases_of(word).iter().filter(|(_, rest, _)| {
+            words[at + 1..]
+                .join(" ")
+                .starts_with(rest.trim_end_matches('*'))
+        });
+        let terms = terms_of(word).chain(phrases.map(|(_, _, term)| *term));
+        for (label, weight) in terms.flat_map(spoken_for) {
+            let own = by_label.entry(label).or_default();
+            *own = own.max((weight / OWN_WEIGHT).min(1.0));
+        }
+        for (at, label) in labels().iter().enumerate() {
+            let is_named = label
+                .name
+                .split([' ', '&', ',', '-'])
+                .any(|own| own.eq_ignore_ascii_case(word));
+            if is_named {
+                by_label.insert(at, 1.0);
+            }
+        }
+        for (label, weight) in by_label {
+            *kinship.entry(label).or_default() += weight / words.len() as f32;
+        }
+    }
+    let passed = sure.iter().filter_map(|(at, confidence)| {
+        let kinship = kinship
+            .get(at)
+            .copied()
+            .filter(|kinship| *kinship >= KINSHIP_MIN)?;
+        Some((*at, confidence * kinship.min(1.0) * NEIGHBOUR))
+    });
+    passed.max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// The type or path by which a page is of the kind that a label names.
+fn typed(evidence: &Evidence, label: &str) -> Option<String> {
+    let mut words = Vec::new();
+    each_word(label, |word| words.push(fold(word)));
+    let is_named = |names: &[&str]| {
+        words.iter().any(|word| {
+            names
+                .iter()
+                .any(|name| word == name || word.strip_suffix(['s', 'e', 'n']) == Some(name))
+        })
+    };
+    let (_, types, paths) = PAGE_KINDS.iter().find(|(names, _, _)| is_named(names))?;
+    let kind = evidence
+        .types
+        .iter()
+        .find(|own| types.contains(&own.as_str()));
+    let path = paths.iter().find(|path| evidence.path.contains(**path));
+    kind.cloned()
+        .or_else(|| path.map(|path| (*path).to_owned()))
+}

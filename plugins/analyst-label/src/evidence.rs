@@ -1,0 +1,325 @@
+//! What a page has that labels are told by: its words with the places where they stand, and what it says of itself.
+
+use std::collections::HashMap;
+
+use trawl_sdk::embedded;
+use trawl_sdk::rank::{Block, BlockKind, Language, Region, blocks, each_word, fold};
+use trawl_sdk::{Document, Tag};
+
+use crate::taxonomy::{TermId, phrases_of, terms_of};
+
+/// Words of a page that are read; a longer page is about what it begins with.
+const WORDS_MAX: usize = 40_000;
+
+/// Where a word stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Navigation, foot, what stands beside the content.
+    Beside,
+    /// The content.
+    Text,
+    /// The address.
+    Address,
+    /// A heading below the first.
+    Heading,
+    /// The description or the keywords for machines.
+    Description,
+    /// The title or the first heading.
+    Title,
+    /// A section, breadcrumb or category that the page is filed under.
+    Section,
+}
+
+impl Place {
+    /// What a word at this place counts of one in the text.
+    pub(crate) const fn weight(self) -> f32 {
+        match self {
+            Self::Beside => 0.25,
+            Self::Text => 1.0,
+            Self::Address | Self::Heading => 2.0,
+            Self::Description => 3.0,
+            Self::Title => 4.0,
+            Self::Section => 5.0,
+        }
+    }
+
+    /// Its name in reasons.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Beside => "the navigation",
+            Self::Text => "the text",
+            Self::Address => "the address",
+            Self::Heading => "a heading",
+            Self::Description => "the description",
+            Self::Title => "the title",
+            Self::Section => "the section",
+        }
+    }
+}
+
+/// How a word or a term stands in a page.
+#[derive(Clone, Debug)]
+pub(crate) struct Hits {
+    /// As the page writes it the first time at its best place, lower case.
+    pub(crate) shown: String,
+    /// How often, weighted by place.
+    pub(crate) weighted: f32,
+    /// How often.
+    pub(crate) count: u32,
+    /// Its best place.
+    pub(crate) place: Place,
+}
+
+/// What was read of a page.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    /// Its language.
+    pub(crate) language: Language,
+    /// The taxonomy's terms in it.
+    pub(crate) terms: HashMap<TermId, Hits>,
+    /// Its words in order of their first place.
+    words: Vec<Word>,
+    /// Number of words in its content.
+    pub(crate) n_words: usize,
+    /// Types of schema.org and of Open Graph that it gives itself.
+    pub(crate) types: Vec<String>,
+    /// Its address, path and query in lower case.
+    pub(crate) path: String,
+    /// Beginning of its text, for a model.
+    pub(crate) text: String,
+    /// Places of words in `words`.
+    by_word: HashMap<Box<str>, usize>,
+    n_read: usize,
+}
+
+/// A word of a page, with what the taxonomy knows of it.
+#[derive(Debug)]
+struct Word {
+    hits: Hits,
+    terms: Vec<TermId>,
+    begins_phrase: bool,
+    folded: String,
+}
+
+impl Evidence {
+    /// Reads a page.
+    pub(crate) fn of(document: &Document<'_>) -> Self {
+        let blocks = blocks(document.root());
+        let mut evidence = Self::default();
+        for block in blocks.iter().filter(|block| {
+            block.region == Region::Main || matches!(block.kind, BlockKind::Heading(_))
+        }) {
+            evidence.text.push_str(&block.text);
+            evidence.text.push('\n');
+        }
+        evidence.language = Language::of_page(document, &evidence.text);
+        evidence.read_head(document);
+        evidence.read_address(document);
+        let mut has_first = false;
+        for block in &blocks {
+            let place = place(block, &mut has_first);
+            if block.region != Region::Notice {
+                evidence.read(&block.text, place);
+            }
+        }
+        evidence
+    }
+
+    fn read_head(&mut self, document: &Document<'_>) {
+        self.read(&document.title().unwrap_or_default(), Place::Title);
+        let metas = document
+            .elements()
+            .filter(|element| element.tag() == Tag::Meta);
+        for meta in metas {
+            let name = meta
+                .attr("name")
+                .or_else(|| meta.attr("property"))
+                .unwrap_or_default();
+            let content = meta.attr("content").unwrap_or_default();
+            match name.to_ascii_lowercase().as_str() {
+                "description" | "keywords" | "news_keywords" => {
+                    self.read(content, Place::Description)
+                }
+                "article:section" | "article:tag" | "category" | "parsely-section" => {
+                    self.read(content, Place::Section)
+                }
+                "og:type" => self.types.push(content.trim().to_ascii_lowercase()),
+                _ => {}
+            }
+        }
+        let values = embedded::json_ld(document);
+        for item in embedded::items(&values) {
+            self.types.extend(embedded::types(item).map(str::to_owned));
+            for key in [
+                "articleSection",
+                "keywords",
+                "genre",
+                "category",
+                "recipeCategory",
+                "servesCuisine",
+            ] {
+                if let Some(text) = item.get(key).and_then(embedded::string) {
+                    self.read(text, Place::Section);
+                }
+            }
+            if embedded::has_type(item, &["ListItem"]) {
+                let inner = item.get("item").and_then(|inner| inner.get("name"));
+                if let Some(text) = item.get("name").or(inner).and_then(embedded::string) {
+                    self.read(text, Place::Section);
+                }
+            }
+        }
+        for element in document.elements() {
+            if let Some(types) = element.attr("itemtype") {
+                let names = types
+                    .split_ascii_whitespace()
+                    .filter_map(|own| own.rsplit('/').next());
+                self.types.extend(names.map(str::to_owned));
+            }
+        }
+    }
+
+    fn read_address(&mut self, document: &Document<'_>) {
+        let address = document.url();
+        let behind = address
+            .split_once("://")
+            .map_or(address, |(_, behind)| behind);
+        let (host, path) = behind.split_once('/').unwrap_or((behind, ""));
+        self.path = format!("/{path}").to_lowercase();
+        let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
+        self.read(
+            &path.replace(['/', '-', '_', '.', '+'], " "),
+            Place::Address,
+        );
+        // Whatever stands before the public suffix names the site.
+        let names: Vec<&str> = host.split('.').collect();
+        let name = names.iter().rev().nth(1).copied().unwrap_or_default();
+        self.read(&name.replace('-', " "), Place::Text);
+    }
+
+    /// Its words in order of their first place.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Hits> {
+        self.words.iter().map(|word| &word.hits)
+    }
+
+    /// Reads a text that stands at a place.
+    fn read(&mut self, text: &str, place: Place) {
+        if self.n_read >= WORDS_MAX {
+            return;
+        }
+        let mut run = Vec::new();
+        each_word(text, |word| run.push(self.place_of(word)));
+        self.n_read += run.len();
+        if place >= Place::Text && place != Place::Address {
+            self.n_words += run.len();
+        }
+        for (at, own) in run.iter().enumerate() {
+            let word = &mut self.words[*own];
+            word.hits.add(place);
+            for term in &word.terms {
+                let hits = self.terms.entry(*term);
+                hits.or_insert_with(|| Hits::new(&word.hits.shown))
+                    .add_as(place, &word.hits.shown);
+            }
+            if self.words[*own].begins_phrase {
+                self.read_phrases(&run[at..], place);
+            }
+        }
+    }
+
+    /// The place of a word among the words; a new one is looked up once.
+    fn place_of(&mut self, word: &str) -> usize {
+        if let Some(place) = self.by_word.get(word) {
+            return *place;
+        }
+        let folded = fold(word);
+        self.by_word.insert(word.into(), self.words.len());
+        self.words.push(Word {
+            hits: Hits::new(word),
+            terms: terms_of(&folded).collect(),
+            begins_phrase: !phrases_of(&folded).is_empty(),
+            folded,
+        });
+        self.words.len() - 1
+    }
+
+    /// Reads the phrases that the first of these words begins.
+    fn read_phrases(&mut self, run: &[usize], place: Place) {
+        for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
+            let mut n_words = 1;
+            let is_there = rest.split(' ').all(|wanted| {
+                let word = run.get(n_words).map(|own| self.words[*own].folded.as_str());
+                n_words += 1;
+                word.is_some_and(|word| match wanted.strip_suffix('*') {
+                    Some(stem) => word.starts_with(stem),
+                    None => word == wanted,
+                })
+            });
+            if is_there {
+                let words: Vec<&str> = run[..n_words]
+                    .iter()
+                    .map(|own| self.words[*own].hits.shown.as_str())
+                    .collect();
+                let shown = words.join(" ");
+                let hits = self.terms.entry(*term);
+                hits.or_insert_with(|| Hits::new(&shown))
+                    .add_as(place, &shown);
+            }
+        }
+    }
+}
+
+impl Hits {
+    fn new(shown: &str) -> Self {
+        Self {
+            shown: shown.to_owned(),
+            weighted: 0.0,
+            count: 0,
+            place: Place::Beside,
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        self.weighted += place.weight();
+        self.count += 1;
+        self.place = self.place.max(place);
+    }
+
+    /// Counts one that is written so.
+    fn add_as(&mut self, place: Place, shown: &str) {
+        if place > self.place && self.shown != shown {
+            shown.clone_into(&mut self.shown);
+        }
+        self.add(place);
+    }
+}
+
+fn place(block: &Block<'_>, has_first: &mut bool) -> Place {
+    match (block.region, block.kind) {
+        (Region::Main, BlockKind::Heading(1)) | (Region::Header, BlockKind::Heading(1))
+            if !*has_first =>
+        {
+            *has_first = true;
+            Place::Title
+        }
+        (Region::Main, BlockKind::Heading(_)) => Place::Heading,
+        (Region::Main, _) => Place::Text,
+        (Region::Nav, _) if is_breadcrumb(block) => Place::Section,
+        _ => Place::Beside,
+    }
+}
+
+fn is_breadcrumb(block: &Block<'_>) -> bool {
+    let elements = std::iter::once(block.element).chain(block.element.ancestors());
+    elements.take(5).any(|element| {
+        let names = [
+            element.attr("class"),
+            element.attr("id"),
+            element.attr("aria-label"),
+        ];
+        names
+            .into_iter()
+            .flatten()
+            .any(|name| name.to_ascii_lowercase().contains("breadcrumb"))
+    })
+}

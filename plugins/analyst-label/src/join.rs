@@ -1,0 +1,86 @@
+//! The labels of a run, from those of its pages.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trawl_sdk::analyst::Finding;
+
+use crate::choose::{Given, rounded};
+
+/// The labels of a run.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Joined {
+    labels: Vec<Shared>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    industry: Option<Shared>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
+}
+
+/// A label of several pages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Shared {
+    label: String,
+    /// Mean over all pages that have any label; a page without this one counts as 0.
+    #[serde(serialize_with = "crate::choose::digits")]
+    confidence: f32,
+    /// Number of pages that have it.
+    pages: usize,
+}
+
+/// What is read of a page's answer.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Found {
+    labels: Vec<Given>,
+    industry: Option<Given>,
+    model: Option<Value>,
+}
+
+/// Joins what was found on pages.
+pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
+    let pages: Vec<Found> = findings
+        .iter()
+        .map(|finding| Found::deserialize(&finding.value).unwrap_or_default())
+        .collect();
+    let labels = shared(pages.iter().map(|found| found.labels.as_slice()));
+    let industries = shared(pages.iter().map(|found| found.industry.as_slice()));
+    let notes: Vec<&Value> = pages
+        .iter()
+        .filter_map(|found| found.model.as_ref())
+        .collect();
+    let used = notes.iter().find(|note| note["used"] == true);
+    Joined {
+        labels: labels.into_iter().take(count).collect(),
+        industry: industries.into_iter().next(),
+        model: used.or(notes.first()).map(|note| (*note).clone()),
+    }
+}
+
+/// The mean of each label over the pages that say anything, surest first.
+fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
+    let mut sums: BTreeMap<&str, (f32, usize)> = BTreeMap::new();
+    let mut n_pages = 0;
+    for labels in pages.filter(|labels| !labels.is_empty()) {
+        n_pages += 1;
+        for given in labels {
+            let sum = sums.entry(&given.label).or_default();
+            sum.0 += given.confidence.clamp(0.0, 1.0);
+            sum.1 += 1;
+        }
+    }
+    let means = sums.into_iter().map(|(label, (sum, pages))| Shared {
+        label: label.to_owned(),
+        confidence: rounded(sum / n_pages as f32),
+        pages,
+    });
+    let mut means: Vec<Shared> = means.filter(|shared| shared.confidence > 0.0).collect();
+    means.sort_by(|one, other| {
+        other
+            .confidence
+            .total_cmp(&one.confidence)
+            .then(other.pages.cmp(&one.pages))
+    });
+    means
+}

@@ -1,0 +1,176 @@
+//! The analyst `label`: what a page is about, as labels with reasons.
+
+mod choose;
+mod custom;
+mod evidence;
+mod join;
+mod model;
+mod taxonomy;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::Value;
+use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task};
+use trawl_sdk::{Document, Failure, Info};
+
+use choose::Given;
+use evidence::Evidence;
+use taxonomy::Kind;
+
+/// Labels pages with topics and an industry of a built-in list, or with labels of the caller's own. It goes by what pages say of
+/// themselves (types of schema.org, sections, breadcrumbs, keywords) and by their words; a model, where there is one, chooses among the
+/// same labels.
+pub struct Label;
+
+/// Most labels that can be asked for.
+pub const COUNT_MAX: usize = 50;
+/// Labels given when nobody says how many.
+const COUNT_DEFAULT: usize = 5;
+
+/// Options of one task.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Labels of the caller's own.
+    labels: Option<Vec<String>>,
+    /// The caller's words; they may name labels too.
+    prompt: Option<String>,
+    /// Most labels, 1 to [`COUNT_MAX`].
+    count: Option<usize>,
+}
+
+const OPTIONS_SCHEMA: &str = r#"{
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "labels": {"type": ["array", "null"], "items": {"type": "string"}, "maxItems": 200, "description": "Labels to choose from; without them, the built-in topics and industries."},
+        "prompt": {"type": ["string", "null"], "description": "What to label by; names the labels to choose from when it is a list with commas or lines."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 50, "default": 5, "description": "Most labels."}
+    },
+    "additionalProperties": false
+}"#;
+
+trawl_sdk::export!(analyst: Label);
+
+/// The answer of one page.
+#[derive(Debug, Serialize)]
+struct Answer {
+    labels: Vec<Given>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    industry: Option<Given>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
+}
+
+impl Options {
+    fn count(&self) -> usize {
+        self.count.unwrap_or(COUNT_DEFAULT).clamp(1, COUNT_MAX)
+    }
+
+    fn prompt(&self) -> Option<&str> {
+        let prompt = self.prompt.as_deref().map(str::trim);
+        prompt.filter(|prompt| !prompt.is_empty())
+    }
+}
+
+/// A page that was read, with what the rules say of it.
+struct Page {
+    evidence: Evidence,
+    title: String,
+    /// The labels to choose from.
+    offered: Vec<String>,
+    labels: Vec<Given>,
+    industry: Option<Given>,
+}
+
+impl Page {
+    fn read(document: &Document<'_>, options: &Options) -> Self {
+        let evidence = Evidence::of(document);
+        let cases = choose::cases(&evidence);
+        let custom = custom::named(
+            options.labels.as_deref().unwrap_or_default(),
+            options.prompt(),
+        );
+        let title = document.title().unwrap_or_default();
+        if !custom.is_empty() {
+            return Self {
+                labels: custom::given(&evidence, &cases, &custom),
+                industry: None,
+                offered: custom,
+                evidence,
+                title,
+            };
+        }
+        let topics = taxonomy::labels()
+            .iter()
+            .filter(|label| label.kind == Kind::Topic);
+        Self {
+            offered: topics.map(|label| label.name.to_owned()).collect(),
+            labels: choose::given(&evidence, &cases, Kind::Topic),
+            industry: choose::given(&evidence, &cases, Kind::Industry)
+                .into_iter()
+                .next(),
+            evidence,
+            title,
+        }
+    }
+
+    fn answer(mut self, count: usize, model: Option<Value>) -> Answer {
+        self.labels.truncate(count);
+        Answer {
+            labels: self.labels,
+            industry: self.industry,
+            model,
+        }
+    }
+}
+
+impl Analyst for Label {
+    type Options = Options;
+
+    fn info() -> Info {
+        Info::new(
+            "label",
+            env!("CARGO_PKG_VERSION"),
+            "Topics, industry or labels of your own for a page, each with a confidence and a reason",
+        )
+        .options_schema(OPTIONS_SCHEMA)
+    }
+
+    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
+        let (options, count) = (&task.options, task.options.count());
+        let document = match &task.subject {
+            Subject::Page { document, .. } => *document,
+            Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
+        };
+        let page = Page::read(document, options);
+        let question = task.model.and_then(|model| {
+            model::ask(
+                &page.evidence,
+                &page.title,
+                &page.offered,
+                options.prompt(),
+                count,
+                model,
+            )
+        });
+        match question {
+            Some(question) => Ok(question.ask(Vec::new())),
+            None => Step::done(&page.answer(count, None)),
+        }
+    }
+
+    fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
+        let Subject::Page { document, .. } = &task.subject else {
+            return Err(Failure::Failed(
+                "pages are joined without a question".to_owned(),
+            ));
+        };
+        let mut page = Page::read(document, &task.options);
+        let known = std::mem::take(&mut page.labels);
+        let (labels, note) = model::take(&page.evidence, &page.title, &page.offered, known, &reply);
+        page.labels = labels;
+        Step::done(&page.answer(task.options.count(), Some(note)))
+    }
+}

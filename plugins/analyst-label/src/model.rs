@@ -1,0 +1,157 @@
+//! What a model is asked about a page's labels, and what is taken of its answer.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl_sdk::analyst::{Model, Question, Reply};
+use trawl_sdk::rank::{DATA_NOTE, Room, cut, data, holds, squeeze};
+
+use crate::choose::{Given, rounded};
+use crate::evidence::Evidence;
+
+/// Tokens that a label takes in an answer, about.
+const LABEL_TOKENS: u32 = 60;
+/// Longest prompt that is passed on, in characters.
+const PROMPT_CHARS_MAX: usize = 2_000;
+/// Bytes of a page's text that are worth reading for its labels.
+const TEXT_BYTES_MAX: usize = 12_000;
+/// Least room for text in tokens.
+const TEXT_TOKENS_MIN: usize = 60;
+/// Part of the model's confidence in the sum, when the rules found the label too.
+const MODEL_PART: f32 = 0.6;
+/// What the model's confidence counts when the rules found nothing.
+const UNSUPPORTED: f32 = 0.8;
+/// The same without a quotation that stands in the page.
+const UNQUOTED: f32 = 0.5;
+/// Least confidence of a label that is given.
+const CONFIDENCE_MIN: f32 = 0.15;
+
+const RULES: &str = "You label one web page. Choose from the offered labels those that fit the page as a whole, surest first, each with a confidence between 0 and 1 and a short quotation from the page that shows it, copied character by character. Choose no label that fits only a side remark. If none fits, give an empty list.";
+
+#[derive(Deserialize)]
+struct Said {
+    labels: Vec<SaidLabel>,
+}
+
+#[derive(Deserialize)]
+struct SaidLabel {
+    label: String,
+    confidence: f32,
+    #[serde(default)]
+    quote: String,
+}
+
+/// The question about a page; `None` when it has no text or the model no room for it.
+pub(crate) fn ask(
+    evidence: &Evidence,
+    title: &str,
+    offered: &[String],
+    prompt: Option<&str>,
+    count: usize,
+    model: Model,
+) -> Option<Question> {
+    let schema = schema(offered, count);
+    let prompt: String = prompt
+        .unwrap_or_default()
+        .chars()
+        .take(PROMPT_CHARS_MAX)
+        .collect();
+    let wish = match prompt.is_empty() {
+        true => format!("Choose at most {count} labels."),
+        false => format!("Choose at most {count} labels. The caller's words: {prompt}"),
+    };
+    let room = Room::new(
+        model.context_tokens,
+        &[
+            RULES,
+            DATA_NOTE,
+            &wish,
+            &schema.to_string(),
+            title,
+            "data marks",
+        ],
+    );
+    if room.tokens() < TEXT_TOKENS_MIN || evidence.text.trim().is_empty() {
+        return None;
+    }
+    let bytes = room.bytes().min(TEXT_BYTES_MAX);
+    // Characters are bytes at least, so this many bytes are never exceeded by more than a script's width.
+    let mut text = cut(&evidence.text, bytes);
+    while text.len() > bytes {
+        text = cut(text, text.chars().count() * bytes / text.len());
+    }
+    let question = Question::new(schema)
+        .system(format!("{RULES}\n{DATA_NOTE}"))
+        .user(format!("{wish}\n\n{}", data(&format!("{title}\n{text}"))))
+        .answer_tokens(model.answer_tokens.min(LABEL_TOKENS * (count as u32 + 1)));
+    Some(question)
+}
+
+fn schema(offered: &[String], count: usize) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"labels": {
+            "type": "array",
+            "maxItems": count,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "label": {"enum": offered},
+                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                    "quote": {"type": "string", "maxLength": 200},
+                },
+                "required": ["label", "confidence", "quote"],
+                "additionalProperties": false,
+            },
+        }},
+        "required": ["labels"],
+        "additionalProperties": false,
+    })
+}
+
+/// The labels after a reply, and what is to be said of the model. `known` are what the rules found.
+pub(crate) fn take(
+    evidence: &Evidence,
+    title: &str,
+    offered: &[String],
+    known: Vec<Given>,
+    reply: &Reply<'_>,
+) -> (Vec<Given>, Value) {
+    let Reply::Answer(answer) = reply else {
+        return (known, reply.note());
+    };
+    let Ok(said) = Said::deserialize(answer) else {
+        let note = json!({"used": false, "reason": "the model's answer is not of the asked form"});
+        return (known, note);
+    };
+    let page = squeeze(&format!("{title} {}", evidence.text));
+    let mut given: Vec<Given> = Vec::new();
+    for said in said.labels {
+        // A label that was not offered is none, and one counts once.
+        let is_offered =
+            offered.contains(&said.label) && !given.iter().any(|own| own.label == said.label);
+        if !is_offered || !said.confidence.is_finite() {
+            continue;
+        }
+        let found = known.iter().find(|own| own.label == said.label);
+        let sure = said.confidence.clamp(0.0, 1.0);
+        let is_quoted = holds(&page, &said.quote);
+        let confidence = match (found, is_quoted) {
+            (Some(found), _) => MODEL_PART * sure + (1.0 - MODEL_PART) * found.confidence,
+            (None, true) => UNSUPPORTED * sure,
+            (None, false) => UNQUOTED * sure,
+        };
+        let mut reasons = vec![match is_quoted {
+            true => format!("the model chose it for “{}”", squeeze(&said.quote)),
+            false => "the model chose it".to_owned(),
+        }];
+        reasons.extend(found.map(|found| found.reason.clone()));
+        given.push(Given {
+            label: said.label,
+            confidence: rounded(confidence),
+            reason: reasons.join("; "),
+        });
+    }
+    given.retain(|own| own.confidence >= CONFIDENCE_MIN);
+    given.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    (given, reply.note())
+}

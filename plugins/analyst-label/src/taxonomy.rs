@@ -1,0 +1,114 @@
+//! The built-in topics and industries, and which words speak for them.
+
+/// A label that pages can have.
+#[derive(Debug)]
+pub(crate) struct Label {
+    /// Its name in answers.
+    pub(crate) name: &'static str,
+    /// Which of the two lists it belongs to.
+    pub(crate) kind: Kind,
+    /// Types of schema.org that tell it.
+    pub(crate) types: &'static [&'static str],
+}
+
+/// What a label says of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What it is about.
+    Topic,
+    /// What whoever runs it does.
+    Industry,
+}
+
+mod table {
+    use super::{Kind, Label};
+
+    include!(concat!(env!("OUT_DIR"), "/taxonomy.rs"));
+}
+
+/// Place of a term in the table.
+pub(crate) type TermId = u16;
+
+/// All labels, topics first.
+pub(crate) fn labels() -> &'static [Label] {
+    table::LABELS
+}
+
+/// The labels that a term speaks for: their places, and what the term counts.
+pub(crate) fn spoken_for(term: TermId) -> impl Iterator<Item = (usize, f32)> {
+    table::TERMS[usize::from(term)]
+        .iter()
+        .map(|&(label, tenths)| (usize::from(label), f32::from(tenths) / 10.0))
+}
+
+/// The terms that a word is, folded: itself, and the longest beginning of it that is one.
+pub(crate) fn terms_of(word: &str) -> impl Iterator<Item = TermId> {
+    let exact = table::WORDS
+        .binary_search_by_key(&word, |(own, _)| own)
+        .ok();
+    let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
+    let stem = ends.rev().find_map(|end| {
+        table::STEMS
+            .binary_search_by_key(&&word[..end], |(own, _)| own)
+            .ok()
+    });
+    exact
+        .map(|at| table::WORDS[at].1)
+        .into_iter()
+        .chain(stem.map(|at| table::STEMS[at].1))
+}
+
+/// The terms of several words that begin with this one: the rest of their words, and the term.
+pub(crate) fn phrases_of(first: &str) -> &'static [(&'static str, &'static str, TermId)] {
+    let start = table::PHRASES.partition_point(|(own, _, _)| *own < first);
+    let end = table::PHRASES.partition_point(|(own, _, _)| *own <= first);
+    &table::PHRASES[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, labels, phrases_of, spoken_for, terms_of};
+
+    fn names(word: &str) -> Vec<&'static str> {
+        terms_of(word)
+            .flat_map(spoken_for)
+            .map(|(label, _)| labels()[label].name)
+            .collect()
+    }
+
+    #[test]
+    fn there_are_topics_and_industries() {
+        let n_topics = labels()
+            .iter()
+            .filter(|label| label.kind == Kind::Topic)
+            .count();
+        assert!((60..=100).contains(&n_topics), "{n_topics}");
+        assert!((35..=60).contains(&(labels().len() - n_topics)));
+        let mut all: Vec<&str> = labels()
+            .iter()
+            .filter(|label| label.kind == Kind::Topic)
+            .map(|label| label.name)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), n_topics, "no topic stands twice");
+    }
+
+    #[test]
+    fn words_speak_for_labels() {
+        assert!(names("rezepte").contains(&"Cooking & Recipes"));
+        assert!(names("versicherungen").contains(&"Insurance"));
+        assert_eq!(
+            names("investigation"),
+            ["Crime & Justice"],
+            "the longest beginning counts"
+        );
+        assert!(names("xyzzy").is_empty());
+        assert!(
+            phrases_of("real")
+                .iter()
+                .any(|(_, rest, _)| *rest == "estate")
+        );
+        assert!(phrases_of("zzz").is_empty());
+    }
+}

@@ -1,0 +1,137 @@
+//! The best pairs of all pages of a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trawl_sdk::analyst::Finding;
+use trawl_sdk::rank::Language;
+
+use crate::Options;
+use crate::pair::{Distinct, From, Pair};
+use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
+
+/// Relevance that a passage keeps beside a pair that a page itself makes.
+const UNASKED: f32 = 0.85;
+
+/// The answer of a run.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Joined {
+    content: Vec<Placed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Placed {
+    question: String,
+    answer: String,
+    url: String,
+    #[serde(serialize_with = "crate::rank::digits")]
+    score: f32,
+    #[serde(skip)]
+    is_passage: bool,
+    /// Whether a model chose it: it may answer in other words than the inquiry's.
+    #[serde(skip)]
+    is_chosen: bool,
+}
+
+/// What is read of a page's answer; anything else in it is left alone.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Found {
+    pairs: Vec<Pair>,
+    counts: Option<Counts>,
+    model: Option<Value>,
+}
+
+/// Joins what was found on pages.
+pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
+    let pages = findings.iter().map(|finding| {
+        (
+            finding.url.as_str(),
+            Found::deserialize(&finding.value).unwrap_or_default(),
+        )
+    });
+    let pages: Vec<(&str, Found)> = pages.collect();
+    let mut by_language: BTreeMap<Language, Vec<Placed>> = BTreeMap::new();
+    for (url, found) in &pages {
+        let language = found
+            .counts
+            .as_ref()
+            .map_or(Language::Other, Counts::language);
+        let is_used = found
+            .model
+            .as_ref()
+            .is_some_and(|note| note["used"] == true);
+        let placed = found.pairs.iter().map(|pair| placed(pair, url, is_used));
+        by_language.entry(language).or_default().extend(placed);
+    }
+    let counts: Vec<&Counts> = pages
+        .iter()
+        .filter_map(|(_, found)| found.counts.as_ref())
+        .collect();
+    let mut pairs = Vec::new();
+    for (language, mut placed) in by_language {
+        let inquiry = options
+            .prompt()
+            .and_then(|prompt| Inquiry::new(prompt, language));
+        if let Some(inquiry) = inquiry.filter(|_| !counts.is_empty()) {
+            rank(inquiry, &counts, &mut placed);
+        }
+        pairs.extend(placed);
+    }
+    if !counts.is_empty() {
+        let best = pairs.iter().map(|pair| pair.score).fold(0.0, f32::max);
+        pairs.retain(|pair| pair.score >= RELEVANCE_MIN.max(best * SHARE_MIN));
+    }
+    pairs.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let mut distinct = Distinct::default();
+    let pairs = pairs
+        .into_iter()
+        .filter(|pair| distinct.take(&pair.question, &pair.answer));
+    Joined {
+        content: pairs.take(options.count()).collect(),
+        model: model_of(pages.iter().filter_map(|(_, found)| found.model.as_ref())),
+    }
+}
+
+fn placed(pair: &Pair, url: &str, is_used: bool) -> Placed {
+    Placed {
+        question: pair.question.clone(),
+        answer: pair.answer.clone(),
+        url: url.to_owned(),
+        score: pair.score,
+        is_passage: pair.from == From::Passage,
+        is_chosen: is_used && pair.from == From::Passage,
+    }
+}
+
+/// Ranks the pairs of all pages of one language as one collection.
+fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
+    let statistics = inquiry.statistics(counts.iter().copied());
+    let mut ranking = inquiry.ranking();
+    for pair in pairs.iter() {
+        inquiry.add(&mut ranking, &pair.question, &pair.answer);
+    }
+    for (pair, relevance) in pairs.iter_mut().zip(ranking.relevances(&statistics)) {
+        let own = if pair.is_passage {
+            relevance * UNASKED
+        } else {
+            relevance
+        };
+        let least = if pair.is_chosen {
+            pair.score * UNASKED
+        } else {
+            0.0
+        };
+        pair.score = rounded(own.max(least));
+    }
+}
+
+/// What is said of the model: used if any page's answer is its, else why it was not.
+fn model_of<'v>(notes: impl Iterator<Item = &'v Value>) -> Option<Value> {
+    let notes: Vec<&Value> = notes.collect();
+    let used = notes.iter().find(|note| note["used"] == true);
+    used.or(notes.first()).map(|note| (*note).clone())
+}

@@ -1,0 +1,185 @@
+//! What a model is asked about a page, and what is taken of its answer.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl_sdk::analyst::{Model, Question, Reply};
+use trawl_sdk::rank::{DATA_NOTE, Room, data, holds, squeeze};
+
+use crate::Options;
+use crate::page::Page;
+use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
+use crate::question::is_question;
+use crate::rank::{Inquiry, rounded};
+
+/// Tokens that a pair takes in an answer, about.
+const PAIR_TOKENS: u32 = 120;
+/// Longest inquiry that is passed on, in characters.
+const PROMPT_CHARS_MAX: usize = 2_000;
+/// Fewest characters of a quotation: less answers nothing.
+const QUOTE_CHARS_MIN: usize = 8;
+/// What a checked pair is worth when nothing is asked.
+const WORTH: f32 = 0.7;
+/// Least relevance of a checked pair: the model saw that it answers, whichever words it uses.
+const RELEVANCE: f32 = 0.5;
+
+const RULES: &str = "You write questions that the numbered passages of one web page answer. For each question give the number of the passage and a quotation from it that is the whole answer: copied character by character, at least a clause, never changed, shortened inside or translated. Write the question in the language of the passage. Use no knowledge of your own. If there is an inquiry, give only pairs that answer it; if nothing answers it, give an empty list.";
+
+#[derive(Deserialize)]
+struct Said {
+    pairs: Vec<SaidPair>,
+}
+
+#[derive(Deserialize)]
+struct SaidPair {
+    question: String,
+    quote: String,
+}
+
+/// The question about a page; `None` when it has no text or the model no room for any.
+pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
+    let affordable = (model.answer_tokens / PAIR_TOKENS).max(1) as usize;
+    let count = options.count().min(affordable);
+    let schema = schema(count);
+    let prompt: String = options
+        .prompt()
+        .unwrap_or_default()
+        .chars()
+        .take(PROMPT_CHARS_MAX)
+        .collect();
+    let inquiry = match prompt.is_empty() {
+        true => format!("Write at most {count} pairs about what readers of the page want to know."),
+        false => format!("Write at most {count} pairs. The inquiry: {prompt}"),
+    };
+    let room = Room::new(
+        model.context_tokens,
+        &[
+            RULES,
+            DATA_NOTE,
+            &inquiry,
+            &schema.to_string(),
+            "data marks",
+        ],
+    );
+    let passages = offered(page, room);
+    if passages.is_empty() {
+        return None;
+    }
+    let question = Question::new(schema)
+        .system(format!("{RULES}\n{DATA_NOTE}"))
+        .user(format!("{inquiry}\n\n{}", data(&passages)))
+        .answer_tokens(model.answer_tokens.min(PAIR_TOKENS * (count as u32 + 1)));
+    Some(question)
+}
+
+/// The passages that fit, best ones chosen, in page order, numbered.
+fn offered(page: &Page, mut room: Room) -> String {
+    let mut order: Vec<usize> = (0..page.passages.len()).collect();
+    order.sort_by(|one, other| {
+        page.passages[*other]
+            .score
+            .total_cmp(&page.passages[*one].score)
+    });
+    let mut chosen: Vec<(usize, String)> = Vec::new();
+    for at in order {
+        let passage = &page.passages[at];
+        let heading = passage.heading.as_deref().unwrap_or_default();
+        let text = format!("[{}] {heading}\n{}\n", at + 1, passage.text);
+        if room.take(&text) {
+            chosen.push((at, text));
+        }
+    }
+    chosen.sort_by_key(|(at, _)| *at);
+    chosen.into_iter().map(|(_, text)| text).collect()
+}
+
+fn schema(count: usize) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"pairs": {
+            "type": "array",
+            "maxItems": count,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "passage": {"type": "integer", "minimum": 1},
+                    "question": {"type": "string", "maxLength": QUESTION_CHARS_MAX},
+                    "quote": {"type": "string", "description": "The answer, copied from the passage."},
+                },
+                "required": ["passage", "question", "quote"],
+                "additionalProperties": false,
+            },
+        }},
+        "required": ["pairs"],
+        "additionalProperties": false,
+    })
+}
+
+/// Takes what stands the checks into the page; what is to be said of the model.
+pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Value {
+    let Reply::Answer(answer) = reply else {
+        return reply.note();
+    };
+    let Ok(said) = Said::deserialize(answer) else {
+        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+    };
+    let pairs = said
+        .pairs
+        .iter()
+        .filter_map(|said| checked(page, options, said));
+    let mut pairs: Vec<Pair> = pairs.take(options.count()).collect();
+    if !pairs.is_empty() {
+        score(page, options, &mut pairs);
+        // What a model worded replaces passages under a heading, not what the page itself asks.
+        page.pairs.retain(|pair| pair.from != From::Passage);
+        page.pairs.extend(pairs);
+        page.pairs
+            .sort_by(|one, other| other.score.total_cmp(&one.score));
+    }
+    reply.note()
+}
+
+/// A pair whose answer stands in the page and whose question claims nothing that does not.
+fn checked(page: &Page, options: &Options, said: &SaidPair) -> Option<Pair> {
+    let question = squeeze(&said.question);
+    let quote = squeeze(&said.quote);
+    let is_said = quote.chars().count() >= QUOTE_CHARS_MIN && holds(&page.text, &quote);
+    if !is_said || !is_question(&question, page.language) {
+        return None;
+    }
+    let prompt = options.prompt().unwrap_or_default();
+    let is_grounded = question.split_whitespace().all(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_fact = word.chars().any(|c| c.is_ascii_digit())
+            || word.contains("://")
+            || word.contains('@')
+            || word.starts_with("www.");
+        !is_fact || page.text.contains(word) || prompt.contains(word)
+    });
+    is_grounded.then(|| Pair::new(&question, &quote, From::Passage))?
+}
+
+fn score(page: &Page, options: &Options, pairs: &mut [Pair]) {
+    let inquiry = options
+        .prompt()
+        .and_then(|prompt| Inquiry::new(prompt, page.language));
+    let Some(mut inquiry) = inquiry else {
+        pairs.iter_mut().for_each(|pair| pair.score = WORTH);
+        return;
+    };
+    let mut ranking = inquiry.ranking();
+    for passage in &page.passages {
+        inquiry.add(
+            &mut ranking,
+            passage.heading.as_deref().unwrap_or_default(),
+            &passage.text,
+        );
+    }
+    let statistics = ranking.statistics();
+    let mut said = inquiry.ranking();
+    for pair in pairs.iter() {
+        inquiry.add(&mut said, &pair.question, &pair.answer);
+    }
+    for (pair, relevance) in pairs.iter_mut().zip(said.relevances(&statistics)) {
+        pair.score = rounded(relevance.max(RELEVANCE));
+    }
+}

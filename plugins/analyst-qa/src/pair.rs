@@ -1,0 +1,128 @@
+//! A question with its answer.
+
+use serde::{Deserialize, Serialize};
+use trawl_sdk::rank::{Shingles, cut, squeeze};
+
+/// Longest question in characters; what is longer is no question.
+pub(crate) const QUESTION_CHARS_MAX: usize = 300;
+/// Longest answer in characters; a longer one is cut at the end of a sentence.
+pub(crate) const ANSWER_CHARS_MAX: usize = 2_000;
+/// Shortest text in characters that can be told apart by its words: `Yes.` may answer many questions.
+const TELLING_CHARS_MIN: usize = 60;
+/// Overlap from which on two texts say the same.
+const SAME: f32 = 0.85;
+
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Pair {
+    /// The question.
+    pub(crate) question: String,
+    /// The answer, as it stands in the page.
+    pub(crate) answer: String,
+    /// How good it is, 0 to 1.
+    #[serde(serialize_with = "crate::rank::digits")]
+    pub(crate) score: f32,
+    /// What it was found by.
+    pub(crate) from: From,
+}
+
+/// What a pair was found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum From {
+    /// What the page marks as question and answer: schema.org, `<details>`, an accordion.
+    FaqMarkup,
+    /// A heading that asks, with the text below it.
+    FaqHeading,
+    /// A term and its definition.
+    DefinitionList,
+    /// A passage of the page.
+    Passage,
+}
+
+impl From {
+    /// What a pair of this kind is worth when nothing is asked.
+    pub(crate) const fn worth(self) -> f32 {
+        match self {
+            Self::FaqMarkup => 0.95,
+            Self::FaqHeading => 0.8,
+            Self::DefinitionList => 0.55,
+            Self::Passage => 0.3,
+        }
+    }
+}
+
+impl Pair {
+    /// A pair; `None` when one of the two is no text of its kind.
+    pub(crate) fn new(question: &str, answer: &str, from: From) -> Option<Self> {
+        let question = unmarked(&squeeze(question), &QUESTION_MARKS).to_owned();
+        let answer = unmarked(answer.trim(), &ANSWER_MARKS);
+        let answer = cut(answer, ANSWER_CHARS_MAX).to_owned();
+        let n_chars = question.chars().count();
+        let is_pair = (2..=QUESTION_CHARS_MAX).contains(&n_chars)
+            && answer.chars().any(char::is_alphanumeric)
+            && squeeze(&answer) != question;
+        is_pair.then_some(Self {
+            question,
+            answer,
+            score: from.worth(),
+            from,
+        })
+    }
+}
+
+const QUESTION_MARKS: [&str; 8] = [
+    "Q:",
+    "Q.",
+    "F:",
+    "Frage:",
+    "Question:",
+    "Pregunta:",
+    "Domanda:",
+    "Vraag:",
+];
+const ANSWER_MARKS: [&str; 8] = [
+    "A:",
+    "A.",
+    "R:",
+    "Antwort:",
+    "Answer:",
+    "Réponse:",
+    "Respuesta:",
+    "Risposta:",
+];
+
+/// A text without the mark before it.
+fn unmarked<'t>(text: &'t str, marks: &[&str]) -> &'t str {
+    let found = marks.iter().find_map(|mark| text.strip_prefix(mark));
+    found
+        .filter(|rest| rest.starts_with(' '))
+        .map_or(text, str::trim_start)
+}
+
+/// Whether a text begins with the mark of a question.
+pub(crate) fn is_marked_question(text: &str) -> bool {
+    unmarked(text, &QUESTION_MARKS).len() < text.len()
+}
+
+/// Pairs of which none says what another said before; better ones first.
+#[derive(Default)]
+pub(crate) struct Distinct {
+    seen: Vec<(Shingles, Shingles, bool)>,
+}
+
+impl Distinct {
+    /// Whether nothing like this was taken before; takes it.
+    pub(crate) fn take(&mut self, question: &str, answer: &str) -> bool {
+        let own = (Shingles::of(question), Shingles::of(answer));
+        let is_telling = answer.chars().count() >= TELLING_CHARS_MIN;
+        let is_new = !self.seen.iter().any(|(other, text, is_other_telling)| {
+            let is_same_answer = own.1.overlap(text) >= SAME;
+            is_same_answer && (own.0.overlap(other) >= SAME || (is_telling && *is_other_telling))
+        });
+        if is_new {
+            self.seen.push((own.0, own.1, is_telling));
+        }
+        is_new
+    }
+}

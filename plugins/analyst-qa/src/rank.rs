@@ -1,0 +1,221 @@
+//! What an inquiry asks for, and how well texts answer it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
+use trawl_sdk::rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
+
+/// What a term counts in a question or heading, and in an answer.
+const WEIGHTS: [f32; 2] = [1.6, 1.0];
+/// Least share of an inquiry's words, by weight, that has to stand in a pair.
+pub(crate) const COVERAGE_MIN: f32 = 0.4;
+/// Least relevance of a pair.
+pub(crate) const RELEVANCE_MIN: f32 = 0.3;
+/// Least share of the best pair's relevance.
+pub(crate) const SHARE_MIN: f32 = 0.4;
+
+/// Words of inquiries that are about the asking, accents folded.
+const ASKING: [&str; 62] = [
+    "about",
+    "all",
+    "answer",
+    "answers",
+    "article",
+    "best",
+    "content",
+    "create",
+    "describe",
+    "details",
+    "every",
+    "explain",
+    "extract",
+    "faq",
+    "faqs",
+    "find",
+    "generate",
+    "get",
+    "give",
+    "important",
+    "information",
+    "inquiry",
+    "key",
+    "know",
+    "list",
+    "main",
+    "make",
+    "need",
+    "page",
+    "pages",
+    "pair",
+    "pairs",
+    "please",
+    "qa",
+    "question",
+    "questions",
+    "relevant",
+    "show",
+    "site",
+    "summarise",
+    "summarize",
+    "tell",
+    "text",
+    "thing",
+    "things",
+    "topic",
+    "topics",
+    "want",
+    "website",
+    "write",
+    "alle",
+    "antwort",
+    "antworten",
+    "frage",
+    "fragen",
+    "seite",
+    "webseite",
+    "preguntas",
+    "respuestas",
+    "reponses",
+    "domande",
+    "perguntas",
+];
+
+/// Words that ask for a measure behind `how`: `how long`, `wie viel`.
+const MEASURES: [&str; 14] = [
+    "long", "lange", "lang", "lenge", "much", "viel", "veel", "mycket", "many", "viele", "often",
+    "oft", "far", "weit",
+];
+
+/// An inquiry in one language.
+pub(crate) struct Inquiry {
+    words: Vocabulary,
+    terms: Vec<Term>,
+}
+
+/// Texts that are ranked for an inquiry.
+pub(crate) struct Ranking {
+    index: Bm25<2>,
+}
+
+/// What the pages of a run tell each other, so that all are ranked as one collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    /// Tag of the language whose stems these are.
+    language: String,
+    /// Number of passages and pairs.
+    texts: u64,
+    /// Number of words in their headings, and in themselves.
+    words: Vec<u64>,
+    /// In how many of them each stem of the inquiry stands.
+    frequencies: BTreeMap<String, u64>,
+}
+
+impl Inquiry {
+    /// The inquiry as it is ranked by; `None` when its words say nothing of a subject.
+    pub(crate) fn new(prompt: &str, language: Language) -> Option<Self> {
+        let mut subject = String::new();
+        let mut is_after_how = false;
+        each_word(prompt, |word| {
+            let folded = fold(word);
+            let is_measure = is_after_how && MEASURES.contains(&folded.as_str());
+            is_after_how = matches!(folded.as_str(), "how" | "wie" | "hoe" | "hur" | "hvor");
+            if !is_measure && !ASKING.contains(&folded.as_str()) {
+                subject.push_str(word);
+                subject.push(' ');
+            }
+        });
+        let mut words = Vocabulary::new(language);
+        let terms = words.query(&subject);
+        (!terms.is_empty()).then_some(Self { words, terms })
+    }
+
+    /// A ranking without texts.
+    pub(crate) fn ranking(&self) -> Ranking {
+        Ranking {
+            index: Bm25::new(&self.terms, WEIGHTS),
+        }
+    }
+
+    /// Adds a text under its heading.
+    pub(crate) fn add(&mut self, ranking: &mut Ranking, heading: &str, text: &str) {
+        let (heading, text) = (self.words.terms(heading), self.words.terms(text));
+        ranking.index.add([&heading, &text]);
+    }
+
+    /// Statistics as they are told to the run.
+    pub(crate) fn counts(&self, statistics: &Statistics) -> Counts {
+        let names = self
+            .terms
+            .iter()
+            .map(|term| self.words.name(*term).to_owned());
+        Counts {
+            language: self.words.language().tag().to_owned(),
+            texts: statistics.n_texts,
+            words: statistics.n_words.clone(),
+            frequencies: names.zip(statistics.frequencies.iter().copied()).collect(),
+        }
+    }
+
+    /// Statistics that pages in this language told, in the inquiry's order of terms.
+    pub(crate) fn statistics<'c>(&self, all: impl Iterator<Item = &'c Counts>) -> Statistics {
+        let mut sum = Statistics::default();
+        for counts in all.filter(|counts| counts.language == self.words.language().tag()) {
+            let frequency = |term: &Term| counts.frequencies.get(self.words.name(*term)).copied();
+            sum.add(&Statistics {
+                n_texts: counts.texts,
+                n_words: counts.words.clone(),
+                frequencies: self
+                    .terms
+                    .iter()
+                    .map(|term| frequency(term).unwrap_or_default())
+                    .collect(),
+            });
+        }
+        sum
+    }
+}
+
+impl Ranking {
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.index.statistics()
+    }
+
+    /// The relevance of each text, 0 to 1, in the order in which they were added; 0 for what misses too much of the inquiry.
+    pub(crate) fn relevances(&self, statistics: &Statistics) -> Vec<f32> {
+        let scores = self.index.scores_among(statistics);
+        scores.into_iter().map(relevance).collect()
+    }
+
+    /// How strongly each text has anything of the inquiry, 0 to 1.
+    pub(crate) fn strengths(&self) -> Vec<f32> {
+        self.index
+            .scores()
+            .into_iter()
+            .map(|score| score.value)
+            .collect()
+    }
+}
+
+impl Counts {
+    pub(crate) fn language(&self) -> Language {
+        Language::of_tag(&self.language)
+    }
+}
+
+/// Both how much of an inquiry a text has and how strongly.
+fn relevance(score: Score) -> f32 {
+    match score.coverage >= COVERAGE_MIN {
+        true => rounded((score.coverage * score.value).sqrt()),
+        false => 0.0,
+    }
+}
+
+/// Writes a score with its three digits, not with those that single precision adds.
+pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
+}
+
+/// A score with three digits: more say nothing.
+pub(crate) fn rounded(score: f32) -> f32 {
+    (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,176 @@
+//! BM25 over texts with fields (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009, section 3.6: BM25F).
+
+use std::collections::BTreeMap;
+
+use super::Term;
+
+/// How soon a term that stands often counts no more; the value most collections use.
+const K1: f32 = 1.2;
+/// How much a long field counts less; below the usual 0.75, because passages and anchors differ little in length.
+const B: f32 = 0.5;
+/// What a term that stands nowhere counts of what it would count if it stood in one text: a query word that the texts
+/// never use is as often a word about the query ("explain") as one about the subject.
+const ABSENT: f32 = 0.5;
+
+/// Counts of the query's terms in some texts, each with `F` fields. Only what the query asks for is kept, so a text costs little memory.
+#[derive(Clone, Debug)]
+pub struct Bm25<const F: usize> {
+    query: Vec<Term>,
+    weights: [f32; F],
+    texts: Vec<Counts<F>>,
+    n_words: [u64; F],
+}
+
+#[derive(Clone, Debug)]
+struct Counts<const F: usize> {
+    lengths: [u32; F],
+    /// For each term of the query that stands in the text: its place in the query, and how often it stands in each field.
+    hits: Vec<(u32, [u32; F])>,
+}
+
+/// How well a text fits a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// BM25 as a share of the most that any text could have: 0 when no term stands in it, below 1.
+    pub value: f32,
+    /// Share of the query that stands in the text at all, terms weighted by how rare they are: 0 to 1.
+    pub coverage: f32,
+}
+
+/// What scores of a set of texts depend on beside the text itself; those of several sets can be added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Number of texts.
+    pub n_texts: u64,
+    /// Number of terms in each field of all texts.
+    pub n_words: Vec<u64>,
+    /// For each term of the query, in its order, in how many texts it stands.
+    pub frequencies: Vec<u64>,
+}
+
+impl<const F: usize> Bm25<F> {
+    /// No texts yet. `query` has each term once ([`Vocabulary::query`](super::Vocabulary::query)); `weights` say what a term in each field counts.
+    pub fn new(query: &[Term], weights: [f32; F]) -> Self {
+        Self {
+            query: query.to_vec(),
+            weights,
+            texts: Vec::new(),
+            n_words: [0; F],
+        }
+    }
+
+    /// Adds a text by the terms of its fields.
+    pub fn add(&mut self, fields: [&[Term]; F]) {
+        let mut hits: BTreeMap<u32, [u32; F]> = BTreeMap::new();
+        for (field, terms) in fields.iter().enumerate() {
+            self.n_words[field] += terms.len() as u64;
+            for term in *terms {
+                // Queries are short: looking through one is faster than hashing.
+                if let Some(place) = self.query.iter().position(|own| own == term) {
+                    hits.entry(place as u32).or_insert([0; F])[field] += 1;
+                }
+            }
+        }
+        self.texts.push(Counts {
+            lengths: fields.map(|terms| terms.len() as u32),
+            hits: hits.into_iter().collect(),
+        });
+    }
+
+    /// What the scores of these texts depend on.
+    pub fn statistics(&self) -> Statistics {
+        let mut frequencies = vec![0; self.query.len()];
+        for text in &self.texts {
+            for (place, _) in &text.hits {
+                frequencies[*place as usize] += 1;
+            }
+        }
+        Statistics {
+            n_texts: self.texts.len() as u64,
+            n_words: self.n_words.to_vec(),
+            frequencies,
+        }
+    }
+
+    /// The score of every text, in the order in which they were added.
+    pub fn scores(&self) -> Vec<Score> {
+        self.scores_among(&self.statistics())
+    }
+
+    /// The score of every text as one among more texts, whose statistics these are (theirs included).
+    pub fn scores_among(&self, statistics: &Statistics) -> Vec<Score> {
+        let weights: Vec<f32> = statistics
+            .frequencies
+            .iter()
+            .map(|&n| rarity(n, statistics.n_texts))
+            .collect();
+        let most: f32 = weights.iter().sum();
+        let n_texts = statistics.n_texts.max(1) as f32;
+        let mut means = [1.0_f32; F];
+        for (mean, n_words) in means.iter_mut().zip(&statistics.n_words) {
+            *mean = (*n_words as f32 / n_texts).max(1.0);
+        }
+        let texts = self.texts.iter();
+        texts
+            .map(|text| self.score(text, &weights, most, &means))
+            .collect()
+    }
+
+    /// The places in the query of the terms that stand in a text.
+    pub fn matched(&self, text: usize) -> impl Iterator<Item = usize> {
+        self.texts[text]
+            .hits
+            .iter()
+            .map(|(place, _)| *place as usize)
+    }
+
+    /// How often a term of the query stands in a field of a text.
+    pub fn count(&self, text: usize, place: usize, field: usize) -> u32 {
+        let hits = &self.texts[text].hits;
+        let hit = hits.iter().find(|(own, _)| *own as usize == place);
+        hit.map_or(0, |(_, counts)| counts[field])
+    }
+
+    fn score(&self, text: &Counts<F>, weights: &[f32], most: f32, means: &[f32; F]) -> Score {
+        let mut score = Score::default();
+        if most <= 0.0 {
+            return score;
+        }
+        for (place, counts) in &text.hits {
+            let mut frequency = 0.0;
+            for field in 0..F {
+                let length = 1.0 - B + B * text.lengths[field] as f32 / means[field];
+                frequency += self.weights[field] * counts[field] as f32 / length;
+            }
+            let weight = weights.get(*place as usize).copied().unwrap_or_default();
+            score.value += weight * frequency / (frequency + K1);
+            score.coverage += weight;
+        }
+        score.value /= most;
+        score.coverage = (score.coverage / most).min(1.0);
+        score
+    }
+}
+
+impl Statistics {
+    /// Adds the statistics of other texts, for the same query.
+    pub fn add(&mut self, other: &Self) {
+        self.n_texts += other.n_texts;
+        add_each(&mut self.n_words, &other.n_words);
+        add_each(&mut self.frequencies, &other.frequencies);
+    }
+}
+
+fn add_each(to: &mut Vec<u64>, from: &[u64]) {
+    to.resize(to.len().max(from.len()), 0);
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
+    }
+}
+
+/// The inverse document frequency of a term that stands in `n` of `n_texts` texts; positive however many they are.
+fn rarity(n: u64, n_texts: u64) -> f32 {
+    let part = if n == 0 { ABSENT } else { 1.0 };
+    let (n, n_texts) = (n.max(1) as f32, n_texts as f32);
+    part * (1.0 + ((n_texts - n).max(0.0) + 0.5) / (n + 0.5)).ln()
+}

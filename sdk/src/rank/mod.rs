@@ -1,0 +1,39 @@
+//! Ranking of a page's texts against a query, without a model and without a network: words, stems, passages, BM25, near-duplicates.
+//!
+//! ```
+//! use trawl_sdk::rank::{Bm25, Language, Vocabulary};
+//!
+//! let mut words = Vocabulary::new(Language::English);
+//! let query = words.terms("shipping costs");
+//! let mut index = Bm25::new(&query, [1.0]);
+//! for text in ["Returns are free.", "Shipping cost: 5 EUR for each shipment."] {
+//!     index.add([&words.terms(text)]);
+//! }
+//! let scores = index.scores();
+//! assert!(scores[0].value == 0.0 && scores[1].value > 0.4 && scores[1].coverage == 1.0);
+//! ```
+//!
+//! All of it is a pure function of its arguments: equal input gives equal output, in equal order.
+
+mod blocks;
+mod bm25;
+mod excerpt;
+mod language;
+mod passages;
+mod region;
+mod similar;
+mod stops;
+#[cfg(all(test, feature = "testkit"))]
+mod tests;
+mod vocabulary;
+mod words;
+
+pub use blocks::{Block, BlockKind, blocks, flat_text};
+pub use bm25::{Bm25, Score, Statistics};
+pub use excerpt::{DATA_NOTE, Room, cut, data, holds, squeeze, tokens};
+pub use language::Language;
+pub use passages::{PASSAGE_CHARS, Passage, passages, sentence_ends};
+pub use region::Region;
+pub use similar::Shingles;
+pub use vocabulary::{Term, Vocabulary};
+pub use words::{each_word, fold, is_spaceless};
