@@ -1,0 +1,387 @@
+//! Postal addresses: from structured data, and from lines with a postal code in the form of their country.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+use trawl_sdk::embedded::{has_type, string};
+
+use crate::found::Address;
+use crate::page::{Page, folded};
+use crate::phones::{Region, hint};
+
+/// Most addresses of one page.
+const ADDRESSES_MAX: usize = 100;
+/// Longest line that an address is looked for in, and longest street and town, in bytes.
+const LINE_BYTES_MAX: usize = 400;
+const STREET_BYTES_MAX: usize = 90;
+const TOWN_BYTES_MAX: usize = 45;
+
+/// Where the town stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Town {
+    /// `04109 Leipzig`.
+    After,
+    /// `Portland, ME 04101`.
+    Before,
+}
+
+/// The form of a country's postal codes: `9` a digit, `A` a letter, ` ` an optional blank, everything else itself.
+struct Form {
+    countries: &'static [&'static str],
+    code: &'static str,
+    town: Town,
+}
+
+const FORMS: [Form; 20] = [
+    Form { countries: &["DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC"], code: "99999", town: Town::After },
+    Form { countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI"], code: "9999", town: Town::After },
+    Form { countries: &["NL"], code: "9999 AA", town: Town::After },
+    Form { countries: &["PL"], code: "99-999", town: Town::After },
+    Form { countries: &["PT"], code: "9999-999", town: Town::After },
+    Form { countries: &["CZ", "SK", "SE", "GR"], code: "999 99", town: Town::After },
+    Form { countries: &["RO"], code: "999999", town: Town::After },
+    Form { countries: &["MX"], code: "99999", town: Town::After },
+    Form { countries: &["US"], code: "99999-9999", town: Town::Before },
+    Form { countries: &["US", "KR", "MY", "TH"], code: "99999", town: Town::Before },
+    Form { countries: &["CA"], code: "A9A 9A9", town: Town::Before },
+    Form { countries: &["AU", "NZ", "ZA"], code: "9999", town: Town::Before },
+    Form { countries: &["IN", "SG", "CN", "RU"], code: "999999", town: Town::Before },
+    Form { countries: &["IN"], code: "999 999", town: Town::Before },
+    Form { countries: &["BR"], code: "99999-999", town: Town::Before },
+    Form { countries: &["GB"], code: "A9 9AA", town: Town::Before },
+    Form { countries: &["GB"], code: "A99 9AA", town: Town::Before },
+    Form { countries: &["GB"], code: "AA9 9AA", town: Town::Before },
+    Form { countries: &["GB"], code: "AA99 9AA", town: Town::Before },
+    Form { countries: &["IE"], code: "A99 AA99", town: Town::Before },
+];
+/// `〒150-0002 東京都…`: the sign makes it one on any page.
+const JAPAN: &str = "〒";
+
+/// The addresses of a page.
+pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
+    let mut found = Addresses::default();
+    for object in page.objects() {
+        if has_type(object, &["PostalAddress"]) || object.contains_key("streetAddress") {
+            found.add(structured(object));
+        }
+    }
+    let lines: Vec<&str> = page.text().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    for (at, line) in lines.iter().enumerate() {
+        let may_hold = line.len() <= LINE_BYTES_MAX && line.bytes().filter(u8::is_ascii_digit).count() >= 2;
+        if may_hold {
+            let above = at.checked_sub(1).map_or("", |above| lines[above]);
+            let second = at.checked_sub(2).map_or("", |above| lines[above]);
+            found.add(in_line(line, above, second, homes));
+            for address in found_again(line, above, homes) {
+                found.add(Some(address));
+            }
+        }
+    }
+    found.found
+}
+
+/// A line may name two places: what stands behind the first is looked at on its own.
+fn found_again(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
+    let parts: Vec<&str> = line.split(['|', '\u{b7}', ';', '–']).collect();
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    parts.into_iter().filter_map(|part| in_line(part.trim(), above, "", homes)).collect()
+}
+
+fn structured(object: &Map<String, Value>) -> Option<Address> {
+    let text = |name: &str| object.get(name).and_then(string).map(folded).filter(|text| text.len() < LINE_BYTES_MAX);
+    let country = object.get("addressCountry").and_then(|country| string(country).or_else(|| string(country.get("name")?)));
+    let address = Address {
+        street: text("streetAddress"),
+        postal_code: text("postalCode"),
+        city: text("addressLocality"),
+        region: text("addressRegion"),
+        country: country.map(|country| hint::code_of(country).unwrap_or(country).to_owned()),
+        ..Address::default()
+    };
+    let is_enough = address.street.is_some() || (address.postal_code.is_some() && address.city.is_some());
+    is_enough.then(|| with_text(address))
+}
+
+fn with_text(mut address: Address) -> Address {
+    let town = [&address.postal_code, &address.city].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ");
+    let parts = [address.street.clone(), Some(town), address.region.clone(), address.country.clone()];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    address.text = parts.join(", ");
+    address
+}
+
+/// The address in a line, with the lines above for its street.
+fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
+    if let Some((_, rest)) = line.split_once(JAPAN) {
+        return japanese(rest, above);
+    }
+    let forms = homes.iter().flat_map(|home| {
+        FORMS.iter().filter(|form| form.countries.contains(&home.code())).map(|form| (home.code(), form))
+    });
+    for (country, form) in forms {
+        for (start, end) in codes(line, form.code) {
+            let read = match form.town {
+                Town::After => town_after(line, start, end, above, country),
+                Town::Before => town_before(line, start, end, (above, second), country),
+            };
+            if read.is_some() {
+                return read;
+            }
+        }
+    }
+    None
+}
+
+fn japanese(rest: &str, _: &str) -> Option<Address> {
+    let rest = rest.trim_start_matches([' ', '\u{3000}']);
+    let code: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
+    let place = rest[code.len()..].trim().split(['\t', '\n']).next().unwrap_or_default();
+    let is_code = code.len() == 8 && code.as_bytes()[3] == b'-' && !place.is_empty();
+    // Prefecture and town end with signs of their own.
+    let end = place.char_indices().find(|(at, c)| matches!(c, '市' | '区' | '町' | '村') && *at > 6).map(|(at, c)| at + c.len_utf8());
+    let (city, street) = place.split_at(end.unwrap_or(0));
+    is_code.then(|| Address {
+        text: format!("〒{code} {place}"),
+        street: Some(street.trim().to_owned()).filter(|street| !street.is_empty()),
+        postal_code: Some(code.clone()),
+        city: Some(city.to_owned()).filter(|city| !city.is_empty()),
+        region: None,
+        country: Some("JP".to_owned()),
+    })
+}
+
+/// Places where a code of this form stands for itself.
+fn codes<'t>(line: &'t str, form: &'t str) -> impl Iterator<Item = (usize, usize)> + 't {
+    line.char_indices().filter_map(move |(at, _)| {
+        let before = line[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '/' | '+' | '#')) {
+            return None;
+        }
+        let is_after_dash = before == Some('-');
+        let end = at + code_length(&line[at..], form)?;
+        let after = line[end..].chars().next();
+        let is_apart = after.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '/' | '@')));
+        let is_country = is_after_dash && line[..at - 1].chars().rev().take_while(|c| c.is_ascii_uppercase()).count() > 0;
+        (is_apart && (!is_after_dash || is_country)).then_some((at, end))
+    })
+}
+
+fn code_length(text: &str, form: &str) -> Option<usize> {
+    let mut bytes = text.bytes().enumerate().peekable();
+    let mut length = 0;
+    for wanted in form.bytes() {
+        let next = bytes.peek().map(|&(_, byte)| byte);
+        let fits = match wanted {
+            b'9' => next.is_some_and(|byte| byte.is_ascii_digit()),
+            b'A' => next.is_some_and(|byte| byte.is_ascii_uppercase()),
+            b' ' if next != Some(b' ') => continue,
+            literal => next == Some(literal),
+        };
+        if !fits {
+            return None;
+        }
+        length = bytes.next()?.0 + 1;
+    }
+    Some(length)
+}
+
+/// `Lindenallee 14, 04109 Leipzig`, the street maybe in the line above.
+fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) -> Option<Address> {
+    let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',']))?;
+    let mut before = line[..start].trim_end();
+    // `CH-3012`
+    if let Some(rest) = before.strip_suffix('-') {
+        before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
+    }
+    let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
+    let street = last_part(before).or_else(|| before.is_empty().then(|| last_part(above)).flatten());
+    let street = street.filter(|street| is_street(street));
+    // A code alone with a word behind it may be anything.
+    let is_marked = street.is_some() || line[..start].ends_with('-');
+    (is_marked && !town.is_empty()).then(|| {
+        with_text(Address {
+            street: street.map(str::to_owned),
+            postal_code: Some(line[start..end].to_owned()),
+            city: Some(town),
+            country: Some(country.to_owned()),
+            ..Address::default()
+        })
+    })
+}
+
+/// `118 Commercial St, Suite 4, Portland, ME 04101`, parts maybe in the lines above.
+fn town_before(line: &str, start: usize, end: usize, (above, second): (&str, &str), country: &str) -> Option<Address> {
+    let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
+    let mut before = line[..start].trim_end_matches(marks);
+    let mut region = None;
+    let (rest, last) = before.rsplit_once([' ', ',', '(']).unwrap_or(("", before));
+    let last_word = last.trim_end_matches(')');
+    let is_state = (2..=3).contains(&last_word.len()) && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let needs_state = matches!(country, "US" | "AU");
+    if is_state && country != "GB" {
+        region = Some(last_word.to_owned());
+        before = rest.trim_end_matches(marks);
+    } else if needs_state {
+        return None;
+    }
+    let mut parts = parts_of(before);
+    if parts.len() < 2 {
+        let above = [second, above].into_iter().filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
+        let own = std::mem::take(&mut parts);
+        parts = above.flat_map(parts_of).chain(own).collect();
+    }
+    let mut town = parts.pop()?;
+    let street = match parts.iter().rposition(|part| is_street(part)) {
+        Some(at) => Some(street_from(&parts, at)),
+        // The town may follow its street without a comma.
+        None if is_street(&town) && region.is_some() => {
+            let (street, last) = town.rsplit_once(' ')?;
+            let street = street.to_owned();
+            town = last.to_owned();
+            Some(street)
+        }
+        None => None,
+    };
+    let town = town.trim();
+    let is_town = town.len() <= TOWN_BYTES_MAX && town.chars().next().is_some_and(char::is_uppercase) && !town.chars().any(|c| c.is_ascii_digit());
+    let is_sure = street.is_some() || country == "GB" || country == "CA" || country == "IE";
+    (is_town && is_sure).then(|| {
+        with_text(Address {
+            street,
+            postal_code: Some(line[start..end].to_owned()),
+            city: Some(town.to_owned()),
+            region,
+            country: Some(country.to_owned()),
+            ..Address::default()
+        })
+    })
+}
+
+/// The parts of an address that commas set apart; the number of a house stays with its street.
+fn parts_of(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    // A number and a full stop end what stands before the address.
+    let ends = text.match_indices(". ").filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
+    let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
+    for part in text.split([',', '|', '·', '–']).flat_map(|part| part.split(" - ")).map(str::trim) {
+        let is_number = part.starts_with(|c: char| c.is_ascii_digit()) && !part.chars().any(char::is_alphabetic);
+        match parts.last_mut() {
+            Some(last) if is_number => *last = format!("{last}, {part}"),
+            _ if part.is_empty() => {}
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
+/// The street with what stands between it and the town: a suite, a floor.
+fn street_from(parts: &[String], at: usize) -> String {
+    let first = if at > 0 && is_street(&parts[at - 1]) { at - 1 } else { at };
+    parts[first..].iter().take(3).cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// The words of a town at the start of a text.
+fn town_of(text: &str) -> Option<String> {
+    let end = text.find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<']).unwrap_or(text.len());
+    let text = text[..end].split(" - ").next().unwrap_or_default().trim();
+    let words: Vec<&str> = text.split(' ').take_while(|word| {
+        let is_small = matches!(*word, "am" | "an" | "der" | "im" | "in" | "bei" | "ob" | "la" | "de" | "du" | "sur" | "en" | "del" | "do" | "da" | "das" | "dos" | "den" | "v" | "nad");
+        is_small || word.chars().next().is_some_and(|c| c.is_uppercase() || c == '\'') || word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() <= 2
+    }).take(5).collect();
+    let is_named = words.first().is_some_and(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    let town = words.join(" ");
+    (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
+}
+
+/// What stands last in a text of parts, with the number of the house when a comma parts it from its street.
+fn last_part(text: &str) -> Option<&str> {
+    let mut end = text.len();
+    loop {
+        let start = text[..end].rfind([',', '|', '·', ';', '\t', ':']).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+        let part = text[start..].trim();
+        let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2;
+        if has_letters || start == 0 {
+            // `Vestergade 18, 2. sal`: the floor is no street.
+            let is_floor = part.starts_with(|c: char| c.is_ascii_digit()) && (part.contains(". ") || part.contains('º'));
+            if is_floor && start > 0 {
+                end = start - 1;
+                continue;
+            }
+            return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
+        }
+        end = start - 1;
+    }
+}
+
+/// Whether a text is a street with its number.
+fn is_street(text: &str) -> bool {
+    let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let n_letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    (1..=7).contains(&n_digits) && n_letters >= 3 && text.len() <= STREET_BYTES_MAX && !text.contains(['@', ':', '€', '$', '%'])
+}
+
+/// Addresses, each once.
+#[derive(Default)]
+struct Addresses {
+    found: Vec<Address>,
+    seen: HashSet<String>,
+}
+
+/// What an address is one by: its letters and digits. Its postal code and the digits of its street tell addresses apart better than their spelling.
+pub(crate) fn key(address: &Address) -> String {
+    let digits = |text: &Option<String>| text.iter().flat_map(|text| text.chars()).filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    match (&address.postal_code, &address.street) {
+        (Some(_), Some(street)) => {
+            let numbers: String = street.chars().filter(char::is_ascii_digit).collect();
+            format!("{} {numbers}", digits(&address.postal_code))
+        }
+        _ => address.text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase(),
+    }
+}
+
+impl Addresses {
+    fn add(&mut self, address: Option<Address>) {
+        if let Some(address) = address
+            && self.found.len() < ADDRESSES_MAX
+            && self.seen.insert(key(&address))
+        {
+            self.found.push(address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_postal_codes_are_addresses() {
+        for (home, above, line, expected) in [
+            ("DE", "Lindenallee 14", "04109 Leipzig", "Lindenallee 14|04109|Leipzig|"),
+            ("DE", "", "Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau", "Hauptstraße 5a|79098|Freiburg im Breisgau|"),
+            ("CH", "", "Länggassstrasse 31, CH-3012 Bern", "Länggassstrasse 31|3012|Bern|"),
+            ("FR", "", "SARL au capital de 15 000 €, 12 rue de la République, 69002 Lyon", "12 rue de la République|69002|Lyon|"),
+            ("ES", "", "Calle Mayor, 8, 28013 Madrid, España", "Calle Mayor, 8|28013|Madrid|"),
+            ("NL", "", "Keizersgracht 215, 1016 DV Amsterdam", "Keizersgracht 215|1016 DV|Amsterdam|"),
+            ("PL", "ul. Długa 27/3", "31-147 Kraków", "ul. Długa 27/3|31-147|Kraków|"),
+            ("CZ", "", "Dlouhá 730/35, 110 00 Praha 1. IČO: 27082440", "Dlouhá 730/35|110 00|Praha 1|"),
+            ("US", "", "118 Commercial St, Suite 4, Portland, ME 04101-4738", "118 Commercial St, Suite 4|04101-4738|Portland|ME"),
+            ("AU", "", "Unit 3/14 Harbour Road, Wollongong NSW 2500", "Unit 3/14 Harbour Road|2500|Wollongong|NSW"),
+            ("IN", "", "135 Brigade Road, Bengaluru 560025, Karnataka", "135 Brigade Road|560025|Bengaluru|"),
+            ("BR", "", "Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200", "Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP"),
+            ("JP", "", "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1", "渋谷2-21-1|150-0002|東京都渋谷区|"),
+        ] {
+            let homes: Vec<Region> = Region::of(home).into_iter().collect();
+            let address = in_line(line, above, "", &homes).unwrap_or_default();
+            let text = |part: &Option<String>| part.clone().unwrap_or_default();
+            let found = format!("{}|{}|{}|{}", text(&address.street), text(&address.postal_code), text(&address.city), text(&address.region));
+            assert_eq!(found, expected, "{line}");
+        }
+        let homes: Vec<Region> = ["DE", "US"].iter().filter_map(|code| Region::of(code)).collect();
+        for line in ["12345 Besucher im Jahr", "Auftrag 04109 vom Montag", "Top 10000 sites of 2024"] {
+            assert_eq!(in_line(line, "", "", &homes), None, "{line}");
+        }
+    }
+}
