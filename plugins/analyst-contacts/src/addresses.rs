@@ -25,35 +25,124 @@ enum Town {
     Before,
 }
 
-/// The form of a country's postal codes: `9` a digit, `A` a letter, ` ` an optional blank, everything else itself.
+/// The form of a country's postal codes: `9` a digit, `A` a letter, `X` either, ` ` an optional blank, everything else itself.
 struct Form {
     countries: &'static [&'static str],
     code: &'static str,
     town: Town,
 }
 
-const FORMS: [Form; 20] = [
-    Form { countries: &["DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC"], code: "99999", town: Town::After },
-    Form { countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI"], code: "9999", town: Town::After },
-    Form { countries: &["NL"], code: "9999 AA", town: Town::After },
-    Form { countries: &["PL"], code: "99-999", town: Town::After },
-    Form { countries: &["PT"], code: "9999-999", town: Town::After },
-    Form { countries: &["CZ", "SK", "SE", "GR"], code: "999 99", town: Town::After },
-    Form { countries: &["RO"], code: "999999", town: Town::After },
-    Form { countries: &["MX"], code: "99999", town: Town::After },
-    Form { countries: &["US"], code: "99999-9999", town: Town::Before },
-    Form { countries: &["US", "KR", "MY", "TH"], code: "99999", town: Town::Before },
-    Form { countries: &["CA"], code: "A9A 9A9", town: Town::Before },
-    Form { countries: &["AU", "NZ", "ZA"], code: "9999", town: Town::Before },
-    Form { countries: &["IN", "SG", "CN", "RU"], code: "999999", town: Town::Before },
-    Form { countries: &["IN"], code: "999 999", town: Town::Before },
-    Form { countries: &["BR"], code: "99999-999", town: Town::Before },
-    Form { countries: &["GB"], code: "A9 9AA", town: Town::Before },
-    Form { countries: &["GB"], code: "A99 9AA", town: Town::Before },
-    Form { countries: &["GB"], code: "AA9 9AA", town: Town::Before },
-    Form { countries: &["GB"], code: "AA99 9AA", town: Town::Before },
-    Form { countries: &["IE"], code: "A99 AA99", town: Town::Before },
+const FORMS: [Form; 21] = [
+    Form {
+        countries: &[
+            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC",
+        ],
+        code: "99999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI"],
+        code: "9999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["NL"],
+        code: "9999 AA",
+        town: Town::After,
+    },
+    Form {
+        countries: &["PL"],
+        code: "99-999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["PT"],
+        code: "9999-999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["CZ", "SK", "SE", "GR"],
+        code: "999 99",
+        town: Town::After,
+    },
+    Form {
+        countries: &["RO"],
+        code: "999999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["MX", "KR"],
+        code: "99999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["RU"],
+        code: "999999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["US"],
+        code: "99999-9999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["US", "KR", "MY", "TH"],
+        code: "99999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["CA"],
+        code: "A9A 9A9",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["AU", "NZ", "ZA"],
+        code: "9999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["IN", "SG", "CN", "RU"],
+        code: "999999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["IN"],
+        code: "999 999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["BR"],
+        code: "99999-999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["GB"],
+        code: "A9 9AA",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["GB"],
+        code: "A99 9AA",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["GB"],
+        code: "AA9 9AA",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["GB"],
+        code: "AA99 9AA",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["IE"],
+        code: "A99 XXXX",
+        town: Town::Before,
+    },
 ];
+/// Parts of a street that may lie between it and its town: a quarter, a floor.
+const PARTS_MAX: usize = 2;
 /// `〒150-0002 東京都…`: the sign makes it one on any page.
 const JAPAN: &str = "〒";
 
@@ -65,9 +154,15 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
             found.add(structured(object));
         }
     }
-    let lines: Vec<&str> = page.text().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = page
+        .text()
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     for (at, line) in lines.iter().enumerate() {
-        let may_hold = line.len() <= LINE_BYTES_MAX && line.bytes().filter(u8::is_ascii_digit).count() >= 2;
+        let may_hold =
+            line.len() <= LINE_BYTES_MAX && line.bytes().filter(u8::is_ascii_digit).count() >= 2;
         if may_hold {
             let above = at.checked_sub(1).map_or("", |above| lines[above]);
             let second = at.checked_sub(2).map_or("", |above| lines[above]);
@@ -86,12 +181,23 @@ fn found_again(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
     if parts.len() < 2 {
         return Vec::new();
     }
-    parts.into_iter().filter_map(|part| in_line(part.trim(), above, "", homes)).collect()
+    parts
+        .into_iter()
+        .filter_map(|part| in_line(part.trim(), above, "", homes))
+        .collect()
 }
 
 fn structured(object: &Map<String, Value>) -> Option<Address> {
-    let text = |name: &str| object.get(name).and_then(string).map(folded).filter(|text| text.len() < LINE_BYTES_MAX);
-    let country = object.get("addressCountry").and_then(|country| string(country).or_else(|| string(country.get("name")?)));
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(string)
+            .map(folded)
+            .filter(|text| text.len() < LINE_BYTES_MAX)
+    };
+    let country = object
+        .get("addressCountry")
+        .and_then(|country| string(country).or_else(|| string(country.get("name")?)));
     let address = Address {
         street: text("streetAddress"),
         postal_code: text("postalCode"),
@@ -100,14 +206,29 @@ fn structured(object: &Map<String, Value>) -> Option<Address> {
         country: country.map(|country| hint::code_of(country).unwrap_or(country).to_owned()),
         ..Address::default()
     };
-    let is_enough = address.street.is_some() || (address.postal_code.is_some() && address.city.is_some());
+    let is_enough =
+        address.street.is_some() || (address.postal_code.is_some() && address.city.is_some());
     is_enough.then(|| with_text(address))
 }
 
 fn with_text(mut address: Address) -> Address {
-    let town = [&address.postal_code, &address.city].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ");
-    let parts = [address.street.clone(), Some(town), address.region.clone(), address.country.clone()];
-    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let town = [&address.postal_code, &address.city]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let parts = [
+        address.street.clone(),
+        Some(town),
+        address.region.clone(),
+        address.country.clone(),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect();
     address.text = parts.join(", ");
     address
 }
@@ -115,10 +236,16 @@ fn with_text(mut address: Address) -> Address {
 /// The address in a line, with the lines above for its street.
 fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
     if let Some((_, rest)) = line.split_once(JAPAN) {
-        return japanese(rest, above);
+        return japanese(rest);
+    }
+    if let Some(marked) = marked(line) {
+        return Some(marked);
     }
     let forms = homes.iter().flat_map(|home| {
-        FORMS.iter().filter(|form| form.countries.contains(&home.code())).map(|form| (home.code(), form))
+        FORMS
+            .iter()
+            .filter(|form| form.countries.contains(&home.code()))
+            .map(|form| (home.code(), form))
     });
     for (country, form) in forms {
         for (start, end) in codes(line, form.code) {
@@ -134,13 +261,52 @@ fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Ad
     None
 }
 
-fn japanese(rest: &str, _: &str) -> Option<Address> {
+/// `地址:… 邮编:200120`, `… (우) 06133`: a word says that a postal code follows.
+fn marked(line: &str) -> Option<Address> {
+    let marks = [
+        ("邮编", "CN"),
+        ("邮政编码", "CN"),
+        ("郵遞區號", "TW"),
+        ("우편번호", "KR"),
+        ("(우)", "KR"),
+        ("우)", "KR"),
+    ];
+    let (at, mark, country) = marks
+        .into_iter()
+        .find_map(|(mark, country)| Some((line.find(mark)?, mark, country)))?;
+    let rest = line[at + mark.len()..].trim_start_matches([' ', ':', '：', ')']);
+    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let place = line[..at]
+        .rsplit([':', '：', '|', '\t'])
+        .next()
+        .unwrap_or_default();
+    let place = place.trim().trim_end_matches(['(', '（', ' ']);
+    let is_place = (5..=6).contains(&n_digits) && (6..STREET_BYTES_MAX * 2).contains(&place.len());
+    is_place.then(|| Address {
+        text: format!("{place} {}", &rest[..n_digits]),
+        postal_code: Some(rest[..n_digits].to_owned()),
+        country: Some(country.to_owned()),
+        ..Address::default()
+    })
+}
+
+fn japanese(rest: &str) -> Option<Address> {
     let rest = rest.trim_start_matches([' ', '\u{3000}']);
-    let code: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '-').collect();
-    let place = rest[code.len()..].trim().split(['\t', '\n']).next().unwrap_or_default();
+    let code: String = rest
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '-')
+        .collect();
+    let place = rest[code.len()..]
+        .trim()
+        .split(['\t', '\n'])
+        .next()
+        .unwrap_or_default();
     let is_code = code.len() == 8 && code.as_bytes()[3] == b'-' && !place.is_empty();
     // Prefecture and town end with signs of their own.
-    let end = place.char_indices().find(|(at, c)| matches!(c, '市' | '区' | '町' | '村') && *at > 6).map(|(at, c)| at + c.len_utf8());
+    let end = place
+        .char_indices()
+        .find(|(at, c)| matches!(c, '市' | '区' | '町' | '村') && *at > 6)
+        .map(|(at, c)| at + c.len_utf8());
     let (city, street) = place.split_at(end.unwrap_or(0));
     is_code.then(|| Address {
         text: format!("〒{code} {place}"),
@@ -162,8 +328,18 @@ fn codes<'t>(line: &'t str, form: &'t str) -> impl Iterator<Item = (usize, usize
         let is_after_dash = before == Some('-');
         let end = at + code_length(&line[at..], form)?;
         let after = line[end..].chars().next();
-        let is_apart = after.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '/' | '@')));
-        let is_country = is_after_dash && line[..at - 1].chars().rev().take_while(|c| c.is_ascii_uppercase()).count() > 0;
+        let is_number = line[end..]
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit());
+        let is_apart = !is_number
+            && after.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '/' | '@')));
+        let is_country = is_after_dash
+            && line[..at - 1]
+                .chars()
+                .rev()
+                .take_while(|c| c.is_ascii_uppercase())
+                .count()
+                > 0;
         (is_apart && (!is_after_dash || is_country)).then_some((at, end))
     })
 }
@@ -175,6 +351,7 @@ fn code_length(text: &str, form: &str) -> Option<usize> {
         let next = bytes.peek().map(|&(_, byte)| byte);
         let fits = match wanted {
             b'9' => next.is_some_and(|byte| byte.is_ascii_digit()),
+            b'X' => next.is_some_and(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
             b'A' => next.is_some_and(|byte| byte.is_ascii_uppercase()),
             b' ' if next != Some(b' ') => continue,
             literal => next == Some(literal),
@@ -196,13 +373,17 @@ fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) 
         before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
     }
     let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
-    let street = last_part(before).or_else(|| before.is_empty().then(|| last_part(above)).flatten());
-    let street = street.filter(|street| is_street(street));
+    let mut street =
+        street_before(before).or_else(|| before.is_empty().then(|| street_before(above)).flatten());
+    if street.is_none() {
+        // The town may come first: `1052 Budapest, Váci utca 12.`
+        street = street_after(&line[end..]);
+    }
     // A code alone with a word behind it may be anything.
     let is_marked = street.is_some() || line[..start].ends_with('-');
     (is_marked && !town.is_empty()).then(|| {
         with_text(Address {
-            street: street.map(str::to_owned),
+            street,
             postal_code: Some(line[start..end].to_owned()),
             city: Some(town),
             country: Some(country.to_owned()),
@@ -212,13 +393,20 @@ fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) 
 }
 
 /// `118 Commercial St, Suite 4, Portland, ME 04101`, parts maybe in the lines above.
-fn town_before(line: &str, start: usize, end: usize, (above, second): (&str, &str), country: &str) -> Option<Address> {
+fn town_before(
+    line: &str,
+    start: usize,
+    end: usize,
+    (above, second): (&str, &str),
+    country: &str,
+) -> Option<Address> {
     let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
     let mut before = line[..start].trim_end_matches(marks);
     let mut region = None;
     let (rest, last) = before.rsplit_once([' ', ',', '(']).unwrap_or(("", before));
     let last_word = last.trim_end_matches(')');
-    let is_state = (2..=3).contains(&last_word.len()) && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_state = (2..=3).contains(&last_word.len())
+        && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
     let needs_state = matches!(country, "US" | "AU");
     if is_state && country != "GB" {
         region = Some(last_word.to_owned());
@@ -228,7 +416,9 @@ fn town_before(line: &str, start: usize, end: usize, (above, second): (&str, &st
     }
     let mut parts = parts_of(before);
     if parts.len() < 2 {
-        let above = [second, above].into_iter().filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
+        let above = [second, above]
+            .into_iter()
+            .filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
         let own = std::mem::take(&mut parts);
         parts = above.flat_map(parts_of).chain(own).collect();
     }
@@ -245,7 +435,9 @@ fn town_before(line: &str, start: usize, end: usize, (above, second): (&str, &st
         None => None,
     };
     let town = town.trim();
-    let is_town = town.len() <= TOWN_BYTES_MAX && town.chars().next().is_some_and(char::is_uppercase) && !town.chars().any(|c| c.is_ascii_digit());
+    let is_town = town.len() <= TOWN_BYTES_MAX
+        && town.chars().next().is_some_and(char::is_uppercase)
+        && !town.chars().any(|c| c.is_ascii_digit());
     let is_sure = street.is_some() || country == "GB" || country == "CA" || country == "IE";
     (is_town && is_sure).then(|| {
         with_text(Address {
@@ -263,10 +455,17 @@ fn town_before(line: &str, start: usize, end: usize, (above, second): (&str, &st
 fn parts_of(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     // A number and a full stop end what stands before the address.
-    let ends = text.match_indices(". ").filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
+    let ends = text
+        .match_indices(". ")
+        .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
     let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
-    for part in text.split([',', '|', '·', '–']).flat_map(|part| part.split(" - ")).map(str::trim) {
-        let is_number = part.starts_with(|c: char| c.is_ascii_digit()) && !part.chars().any(char::is_alphabetic);
+    for part in text
+        .split([',', '|', '·', '–'])
+        .flat_map(|part| part.split(" - "))
+        .map(str::trim)
+    {
+        let is_number = part.starts_with(|c: char| c.is_ascii_digit())
+            && !part.chars().any(char::is_alphabetic);
         match parts.last_mut() {
             Some(last) if is_number => *last = format!("{last}, {part}"),
             _ if part.is_empty() => {}
@@ -278,19 +477,101 @@ fn parts_of(text: &str) -> Vec<String> {
 
 /// The street with what stands between it and the town: a suite, a floor.
 fn street_from(parts: &[String], at: usize) -> String {
-    let first = if at > 0 && is_street(&parts[at - 1]) { at - 1 } else { at };
-    parts[first..].iter().take(3).cloned().collect::<Vec<_>>().join(", ")
+    let first = if at > 0 && is_street(&parts[at - 1]) {
+        at - 1
+    } else {
+        at
+    };
+    parts[first..]
+        .iter()
+        .take(3)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The last part of a text that is a street, with the parts behind it.
+fn street_before(text: &str) -> Option<String> {
+    let mut street = last_part(text)?;
+    for _ in 0..PARTS_MAX {
+        if is_street(street) {
+            return Some(street.to_owned());
+        }
+        let before = text[..street.as_ptr() as usize - text.as_ptr() as usize]
+            .trim_end()
+            .trim_end_matches([',', '·', '|']);
+        let longer = last_part(before)?;
+        street = &text[longer.as_ptr() as usize - text.as_ptr() as usize..];
+        street = street.trim_end();
+    }
+    None
+}
+
+/// The street behind a town and a comma.
+fn street_after(text: &str) -> Option<String> {
+    let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
+    let text = rest.trim_start();
+    // `г. Санкт-Петербург, ул. Садовая, д. 12`
+    let mut parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
+    let mut street = String::new();
+    while let Some(part) = parts.next() {
+        if !street.is_empty() {
+            street.push_str(", ");
+        }
+        street.push_str(part.trim_end_matches('.'));
+        if is_street(&street) {
+            return Some(street);
+        }
+    }
+    None
 }
 
 /// The words of a town at the start of a text.
 fn town_of(text: &str) -> Option<String> {
-    let end = text.find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<']).unwrap_or(text.len());
+    let text = text.strip_prefix("г. ").unwrap_or(text);
+    let end = text
+        .find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<'])
+        .unwrap_or(text.len());
     let text = text[..end].split(" - ").next().unwrap_or_default().trim();
-    let words: Vec<&str> = text.split(' ').take_while(|word| {
-        let is_small = matches!(*word, "am" | "an" | "der" | "im" | "in" | "bei" | "ob" | "la" | "de" | "du" | "sur" | "en" | "del" | "do" | "da" | "das" | "dos" | "den" | "v" | "nad");
-        is_small || word.chars().next().is_some_and(|c| c.is_uppercase() || c == '\'') || word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() <= 2
-    }).take(5).collect();
-    let is_named = words.first().is_some_and(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    let words: Vec<&str> = text
+        .split(' ')
+        .take_while(|word| {
+            let is_small = matches!(
+                *word,
+                "am" | "an"
+                    | "der"
+                    | "im"
+                    | "in"
+                    | "bei"
+                    | "ob"
+                    | "la"
+                    | "de"
+                    | "du"
+                    | "sur"
+                    | "en"
+                    | "del"
+                    | "do"
+                    | "da"
+                    | "das"
+                    | "dos"
+                    | "den"
+                    | "v"
+                    | "nad"
+            );
+            is_small
+                || word
+                    .chars()
+                    .next()
+                    .is_some_and(|c| c.is_uppercase() || c == '\'')
+                || word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() <= 2
+        })
+        .take(5)
+        .collect();
+    let is_code =
+        |word: &str| word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_named = words.first().is_some_and(|word| {
+        word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !is_code(word)
+    });
     let town = words.join(" ");
     (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
 }
@@ -299,12 +580,17 @@ fn town_of(text: &str) -> Option<String> {
 fn last_part(text: &str) -> Option<&str> {
     let mut end = text.len();
     loop {
-        let start = text[..end].rfind([',', '|', '·', ';', '\t', ':']).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+        let start = text[..end]
+            .rfind([',', '|', '·', ';', '\t', ':'])
+            .map_or(0, |at| {
+                at + text[at..].chars().next().map_or(1, char::len_utf8)
+            });
         let part = text[start..].trim();
         let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2;
         if has_letters || start == 0 {
             // `Vestergade 18, 2. sal`: the floor is no street.
-            let is_floor = part.starts_with(|c: char| c.is_ascii_digit()) && (part.contains(". ") || part.contains('º'));
+            let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
+                && (part.contains(". ") || part.contains('º'));
             if is_floor && start > 0 {
                 end = start - 1;
                 continue;
@@ -319,7 +605,10 @@ fn last_part(text: &str) -> Option<&str> {
 fn is_street(text: &str) -> bool {
     let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
     let n_letters = text.chars().filter(|c| c.is_alphabetic()).count();
-    (1..=7).contains(&n_digits) && n_letters >= 3 && text.len() <= STREET_BYTES_MAX && !text.contains(['@', ':', '€', '$', '%'])
+    (1..=7).contains(&n_digits)
+        && n_letters >= 3
+        && text.len() <= STREET_BYTES_MAX
+        && !text.contains(['@', ':', '€', '$', '%'])
 }
 
 /// Addresses, each once.
@@ -331,13 +620,24 @@ struct Addresses {
 
 /// What an address is one by: its letters and digits. Its postal code and the digits of its street tell addresses apart better than their spelling.
 pub(crate) fn key(address: &Address) -> String {
-    let digits = |text: &Option<String>| text.iter().flat_map(|text| text.chars()).filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let digits = |text: &Option<String>| {
+        text.iter()
+            .flat_map(|text| text.chars())
+            .filter(|c| c.is_alphanumeric())
+            .collect::<String>()
+            .to_lowercase()
+    };
     match (&address.postal_code, &address.street) {
         (Some(_), Some(street)) => {
             let numbers: String = street.chars().filter(char::is_ascii_digit).collect();
             format!("{} {numbers}", digits(&address.postal_code))
         }
-        _ => address.text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase(),
+        _ => address
+            .text
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .collect::<String>()
+            .to_lowercase(),
     }
 }
 
@@ -359,28 +659,136 @@ mod tests {
     #[test]
     fn lines_with_postal_codes_are_addresses() {
         for (home, above, line, expected) in [
-            ("DE", "Lindenallee 14", "04109 Leipzig", "Lindenallee 14|04109|Leipzig|"),
-            ("DE", "", "Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau", "Hauptstraße 5a|79098|Freiburg im Breisgau|"),
-            ("CH", "", "Länggassstrasse 31, CH-3012 Bern", "Länggassstrasse 31|3012|Bern|"),
-            ("FR", "", "SARL au capital de 15 000 €, 12 rue de la République, 69002 Lyon", "12 rue de la République|69002|Lyon|"),
-            ("ES", "", "Calle Mayor, 8, 28013 Madrid, España", "Calle Mayor, 8|28013|Madrid|"),
-            ("NL", "", "Keizersgracht 215, 1016 DV Amsterdam", "Keizersgracht 215|1016 DV|Amsterdam|"),
-            ("PL", "ul. Długa 27/3", "31-147 Kraków", "ul. Długa 27/3|31-147|Kraków|"),
-            ("CZ", "", "Dlouhá 730/35, 110 00 Praha 1. IČO: 27082440", "Dlouhá 730/35|110 00|Praha 1|"),
-            ("US", "", "118 Commercial St, Suite 4, Portland, ME 04101-4738", "118 Commercial St, Suite 4|04101-4738|Portland|ME"),
-            ("AU", "", "Unit 3/14 Harbour Road, Wollongong NSW 2500", "Unit 3/14 Harbour Road|2500|Wollongong|NSW"),
-            ("IN", "", "135 Brigade Road, Bengaluru 560025, Karnataka", "135 Brigade Road|560025|Bengaluru|"),
-            ("BR", "", "Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200", "Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP"),
-            ("JP", "", "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1", "渋谷2-21-1|150-0002|東京都渋谷区|"),
+            (
+                "DE",
+                "Lindenallee 14",
+                "04109 Leipzig",
+                "Lindenallee 14|04109|Leipzig|",
+            ),
+            (
+                "DE",
+                "",
+                "Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau",
+                "Hauptstraße 5a|79098|Freiburg im Breisgau|",
+            ),
+            (
+                "CH",
+                "",
+                "Länggassstrasse 31, CH-3012 Bern",
+                "Länggassstrasse 31|3012|Bern|",
+            ),
+            (
+                "FR",
+                "",
+                "SARL au capital de 15 000 €, 12 rue de la République, 69002 Lyon",
+                "12 rue de la République|69002|Lyon|",
+            ),
+            (
+                "ES",
+                "",
+                "Calle Mayor, 8, 28013 Madrid, España",
+                "Calle Mayor, 8|28013|Madrid|",
+            ),
+            (
+                "NL",
+                "",
+                "Keizersgracht 215, 1016 DV Amsterdam",
+                "Keizersgracht 215|1016 DV|Amsterdam|",
+            ),
+            (
+                "PL",
+                "ul. Długa 27/3",
+                "31-147 Kraków",
+                "ul. Długa 27/3|31-147|Kraków|",
+            ),
+            (
+                "CZ",
+                "",
+                "Dlouhá 730/35, 110 00 Praha 1. IČO: 27082440",
+                "Dlouhá 730/35|110 00|Praha 1|",
+            ),
+            (
+                "US",
+                "",
+                "118 Commercial St, Suite 4, Portland, ME 04101-4738",
+                "118 Commercial St, Suite 4|04101-4738|Portland|ME",
+            ),
+            (
+                "AU",
+                "",
+                "Unit 3/14 Harbour Road, Wollongong NSW 2500",
+                "Unit 3/14 Harbour Road|2500|Wollongong|NSW",
+            ),
+            (
+                "IN",
+                "",
+                "135 Brigade Road, Bengaluru 560025, Karnataka",
+                "135 Brigade Road|560025|Bengaluru|",
+            ),
+            (
+                "BR",
+                "",
+                "Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200",
+                "Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP",
+            ),
+            (
+                "HU",
+                "",
+                "1052 Budapest, Váci utca 12. II/3.",
+                "Váci utca 12. II/3|1052|Budapest|",
+            ),
+            (
+                "RU",
+                "",
+                "ООО «Завод», 190000, г. Санкт-Петербург, ул. Садовая, д. 12",
+                "ул. Садовая, д. 12|190000|Санкт-Петербург|",
+            ),
+            (
+                "FR",
+                "",
+                "18 bis, avenue de Messine – 75008 Paris. Standard : 01",
+                "18 bis, avenue de Messine|75008|Paris|",
+            ),
+            (
+                "MX",
+                "",
+                "Av. Insurgentes Sur 1234, Col. Del Valle, 03100 Ciudad de México",
+                "Av. Insurgentes Sur 1234, Col. Del Valle|03100|Ciudad de México|",
+            ),
+            (
+                "IE",
+                "",
+                "Glenmore House, Sea Road, Galway, H91 E2X4, Ireland",
+                "|H91 E2X4|Galway|",
+            ),
+            (
+                "JP",
+                "",
+                "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1",
+                "渋谷2-21-1|150-0002|東京都渋谷区|",
+            ),
         ] {
             let homes: Vec<Region> = Region::of(home).into_iter().collect();
             let address = in_line(line, above, "", &homes).unwrap_or_default();
             let text = |part: &Option<String>| part.clone().unwrap_or_default();
-            let found = format!("{}|{}|{}|{}", text(&address.street), text(&address.postal_code), text(&address.city), text(&address.region));
+            let found = format!(
+                "{}|{}|{}|{}",
+                text(&address.street),
+                text(&address.postal_code),
+                text(&address.city),
+                text(&address.region)
+            );
             assert_eq!(found, expected, "{line}");
         }
-        let homes: Vec<Region> = ["DE", "US"].iter().filter_map(|code| Region::of(code)).collect();
-        for line in ["12345 Besucher im Jahr", "Auftrag 04109 vom Montag", "Top 10000 sites of 2024"] {
+        let homes: Vec<Region> = ["DE", "US"]
+            .iter()
+            .filter_map(|code| Region::of(code))
+            .collect();
+        for line in [
+            "12345 Besucher im Jahr",
+            "Auftrag 04109 vom Montag",
+            "Top 10000 sites of 2024",
+        ] {
             assert_eq!(in_line(line, "", "", &homes), None, "{line}");
         }
     }

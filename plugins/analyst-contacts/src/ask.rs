@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl_sdk::analyst::{MEMO_BYTES_MAX, Model, Question, Step};
 use trawl_sdk::Failure;
+use trawl_sdk::analyst::{MEMO_BYTES_MAX, Model, Question, Step};
 
 use crate::Options;
 use crate::emails::verify::{Trust, address};
@@ -30,22 +30,37 @@ is not there, and never guess. E-mail addresses may be said in words: write them
 
 /// Signs in a line that a contact may be near.
 const SIGNS: [&str; 16] = [
-    "@", "mail", "tel", "phone", "fon", "fax", "contact", "kontakt", "director", "manager", "gesch", "ceo", "founder", "street", "str.", " at ",
+    "@", "mail", "tel", "phone", "fon", "fax", "contact", "kontakt", "director", "manager",
+    "gesch", "ceo", "founder", "street", "str.", " at ",
 ];
 
 /// Asks the model about the page; without text there is nothing to ask.
 ///
 /// # Errors
 /// The findings are no JSON.
-pub(crate) fn question(page: &Page<'_>, found: &Found, options: &Options, model: Model) -> Result<Step, Failure> {
-    let room = model.context_bytes().saturating_sub(FRAME_BYTES).min(TEXT_BYTES_MAX);
+pub(crate) fn question(
+    page: &Page<'_>,
+    found: &Found,
+    options: &Options,
+    model: Model,
+) -> Result<Step, Failure> {
+    let room = model
+        .context_bytes()
+        .saturating_sub(FRAME_BYTES)
+        .min(TEXT_BYTES_MAX);
     let text = excerpt(page.text(), room);
-    let memo = serde_json::to_vec(found).map_err(|error| Failure::Failed(format!("the findings are no JSON: {error}")))?;
+    let memo = serde_json::to_vec(found)
+        .map_err(|error| Failure::Failed(format!("the findings are no JSON: {error}")))?;
     if text.trim().is_empty() || memo.len() > MEMO_BYTES_MAX {
         return Step::done(found);
     }
     let mut instruction = INSTRUCTION.to_owned();
-    if let Some(prompt) = options.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty()) {
+    if let Some(prompt) = options
+        .prompt
+        .as_deref()
+        .map(str::trim)
+        .filter(|prompt| !prompt.is_empty())
+    {
         let end = prompt.floor_char_boundary(PROMPT_BYTES_MAX.min(prompt.len()));
         instruction.push_str("\nWhat the caller is after: ");
         instruction.push_str(&prompt[..end]);
@@ -58,21 +73,27 @@ pub(crate) fn question(page: &Page<'_>, found: &Found, options: &Options, model:
 fn schema() -> Value {
     let text = || json!({"type": "string", "maxLength": 300});
     let list = |names: &[&str], required: &[&str]| {
-        let properties: serde_json::Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), text())).collect();
+        let properties: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|name| ((*name).to_owned(), text()))
+            .collect();
         json!({"type": "array", "maxItems": ENTRIES_MAX, "items": {
             "type": "object", "properties": properties, "required": required, "additionalProperties": false}})
     };
     let business: serde_json::Map<String, Value> =
-        ["name", "legal_name", "vat_id", "tax_id", "registration"].iter().map(|name| ((*name).to_owned(), text())).collect();
+        ["name", "legal_name", "vat_id", "tax_id", "registration"]
+            .iter()
+            .map(|name| ((*name).to_owned(), text()))
+            .collect();
     json!({"type": "object", "additionalProperties": false,
-        "required": ["emails", "phones", "people", "addresses", "business"],
-        "properties": {
-            "emails": list(&["value", "name"], &["value"]),
-            "phones": list(&["value", "extension"], &["value"]),
-            "people": list(&["name", "role", "email", "phone"], &["name"]),
-            "addresses": list(&["street", "postal_code", "city", "region", "country"], &[]),
-            "business": {"type": "object", "properties": business, "additionalProperties": false}
-        }})
+    "required": ["emails", "phones", "people", "addresses", "business"],
+    "properties": {
+        "emails": list(&["value", "name"], &["value"]),
+        "phones": list(&["value", "extension"], &["value"]),
+        "people": list(&["name", "role", "email", "phone"], &["name"]),
+        "addresses": list(&["street", "postal_code", "city", "region", "country"], &[]),
+        "business": {"type": "object", "properties": business, "additionalProperties": false}
+    }})
 }
 
 /// The text, or the lines around signs of contacts when it is too long.
@@ -134,15 +155,23 @@ pub(crate) fn merge(found: &mut Found, answer: &Value, page: &Page<'_>, homes: &
     own.legal_name = own.legal_name.take().or_else(|| standing(said.legal_name));
     own.vat_id = own.vat_id.take().or_else(|| standing(said.vat_id));
     own.tax_id = own.tax_id.take().or_else(|| standing(said.tax_id));
-    own.registration = own.registration.take().or_else(|| standing(said.registration));
+    own.registration = own
+        .registration
+        .take()
+        .or_else(|| standing(said.registration));
 }
 
 fn add_email(found: &mut Found, email: &Email, text: &Text) {
-    let Some(value) = address(&email.value, Trust::Shown).filter(|value| text.has_address(value)) else {
+    let Some(value) = address(&email.value, Trust::Shown).filter(|value| text.has_address(value))
+    else {
         return;
     };
     let name = email.name.clone().filter(|name| text.has(name));
-    match found.emails.iter_mut().find(|own| own.value.eq_ignore_ascii_case(&value)) {
+    match found
+        .emails
+        .iter_mut()
+        .find(|own| own.value.eq_ignore_ascii_case(&value))
+    {
         Some(own) => own.name = own.name.take().or(name),
         None => found.emails.push(Email {
             value,
@@ -158,7 +187,10 @@ fn add_phone(found: &mut Found, phone: &Phone, text: &Text, homes: &[Region]) {
         return;
     };
     let value = number.e164();
-    let extension = phone.extension.clone().filter(|extension| !extension.is_empty() && text.has(extension));
+    let extension = phone
+        .extension
+        .clone()
+        .filter(|extension| !extension.is_empty() && text.has(extension));
     match found.phones.iter_mut().find(|own| own.value == value) {
         Some(own) => own.extension = own.extension.take().or(extension),
         None => found.phones.push(Phone {
@@ -177,13 +209,26 @@ fn add_person(found: &mut Found, person: Person, text: &Text, homes: &[Region]) 
         return;
     }
     let role = person.role.filter(|role| text.has(role));
-    let email = person.email.and_then(|email| address(&email, Trust::Shown)).filter(|email| {
-        let is_known = found.emails.iter().any(|own| own.value.eq_ignore_ascii_case(email));
-        is_known || text.has_address(email)
-    });
-    let phone = person.phone.and_then(|phone| phones::read(&phone, homes)).filter(|number| text.has_digits(&number.national));
+    let email = person
+        .email
+        .and_then(|email| address(&email, Trust::Shown))
+        .filter(|email| {
+            let is_known = found
+                .emails
+                .iter()
+                .any(|own| own.value.eq_ignore_ascii_case(email));
+            is_known || text.has_address(email)
+        });
+    let phone = person
+        .phone
+        .and_then(|phone| phones::read(&phone, homes))
+        .filter(|number| text.has_digits(&number.national));
     let phone = phone.map(|number| number.e164());
-    match found.people.iter_mut().find(|own| own.name.eq_ignore_ascii_case(person.name.trim())) {
+    match found
+        .people
+        .iter_mut()
+        .find(|own| own.name.eq_ignore_ascii_case(person.name.trim()))
+    {
         Some(own) => {
             own.role = own.role.take().or(role);
             own.email = own.email.take().or(email);
@@ -199,7 +244,8 @@ fn add_person(found: &mut Found, person: Person, text: &Text, homes: &[Region]) 
 }
 
 fn add_address(found: &mut Found, address: Address, text: &Text) {
-    let standing = |part: Option<String>| part.filter(|part| !part.trim().is_empty() && text.has(part));
+    let standing =
+        |part: Option<String>| part.filter(|part| !part.trim().is_empty() && text.has(part));
     let mut address = Address {
         street: standing(address.street),
         postal_code: standing(address.postal_code),
@@ -208,10 +254,20 @@ fn add_address(found: &mut Found, address: Address, text: &Text) {
         country: standing(address.country),
         text: String::new(),
     };
-    let is_enough = address.city.is_some() && (address.street.is_some() || address.postal_code.is_some());
-    let parts = [&address.street, &address.postal_code, &address.city, &address.region, &address.country];
+    let is_enough =
+        address.city.is_some() && (address.street.is_some() || address.postal_code.is_some());
+    let parts = [
+        &address.street,
+        &address.postal_code,
+        &address.city,
+        &address.region,
+        &address.country,
+    ];
     let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
-    let is_new = found.addresses.iter().all(|own| crate::addresses::key(own) != crate::addresses::key(&address));
+    let is_new = found
+        .addresses
+        .iter()
+        .all(|own| crate::addresses::key(own) != crate::addresses::key(&address));
     address.text = parts.join(", ");
     if is_enough && is_new {
         found.addresses.push(address);
@@ -226,7 +282,10 @@ struct Text {
 
 impl Text {
     fn of(text: &str) -> Self {
-        let digits = text.lines().map(|line| phones::digits_of(line) + "\n").collect();
+        let digits = text
+            .lines()
+            .map(|line| phones::digits_of(line) + "\n")
+            .collect();
         Self {
             letters: letters(text),
             digits,
@@ -246,21 +305,32 @@ impl Text {
     fn has_address(&self, address: &str) -> bool {
         let (local, domain) = address.split_once('@').unwrap_or_default();
         let local = letters(local);
-        let places = self.letters.match_indices(&local).map(|(at, _)| at + local.len());
+        let places = self
+            .letters
+            .match_indices(&local)
+            .map(|(at, _)| at + local.len());
         let ends = |at: usize| {
-            let mut rest = &self.letters[at..self.letters.floor_char_boundary((at + WAY_MAX).min(self.letters.len()))];
-            domain.split('.').map(letters).all(|label| match rest.find(&label) {
-                Some(place) => {
-                    rest = &rest[place + label.len()..];
-                    true
-                }
-                None => false,
-            })
+            let mut rest = &self.letters[at..self
+                .letters
+                .floor_char_boundary((at + WAY_MAX).min(self.letters.len()))];
+            domain
+                .split('.')
+                .map(letters)
+                .all(|label| match rest.find(&label) {
+                    Some(place) => {
+                        rest = &rest[place + label.len()..];
+                        true
+                    }
+                    None => false,
+                })
         };
         !local.is_empty() && places.into_iter().any(ends)
     }
 }
 
 fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    text.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }

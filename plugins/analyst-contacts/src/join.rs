@@ -26,7 +26,11 @@ pub(crate) fn join(findings: &[Finding]) -> Value {
     }
     let mut list = contacts.list;
     let rank = |contact: &Contact| KINDS.iter().position(|kind| *kind == contact.kind);
-    list.sort_by(|one, other| rank(one).cmp(&rank(other)).then(other.pages.len().cmp(&one.pages.len())));
+    list.sort_by(|one, other| {
+        rank(one)
+            .cmp(&rank(other))
+            .then(other.pages.len().cmp(&one.pages.len()))
+    });
     let list: Vec<Value> = list
         .into_iter()
         .map(|contact| json!({"kind": contact.kind, "value": contact.value, "details": contact.details, "pages": contact.pages}))
@@ -54,26 +58,67 @@ impl Contacts {
             self.add("email", key.clone(), key, &email, url);
         }
         for phone in found.phones {
-            self.add("phone", phone.value.clone(), phone.value.clone(), &phone, url);
+            self.add(
+                "phone",
+                phone.value.clone(),
+                phone.value.clone(),
+                &phone,
+                url,
+            );
         }
         for social in found.social {
-            self.add("social", social.url.to_lowercase(), social.url.clone(), &social, url);
+            self.add(
+                "social",
+                social.url.to_lowercase(),
+                social.url.clone(),
+                &social,
+                url,
+            );
         }
         for person in found.people {
-            self.add("person", folded(&person.name).to_lowercase(), person.name.clone(), &person, url);
+            self.add(
+                "person",
+                folded(&person.name).to_lowercase(),
+                person.name.clone(),
+                &person,
+                url,
+            );
         }
         for address in found.addresses {
-            self.add("address", addresses::key(&address), address.text.clone(), &address, url);
+            self.add(
+                "address",
+                addresses::key(&address),
+                address.text.clone(),
+                &address,
+                url,
+            );
         }
-        let name = found.business.legal_name.clone().or_else(|| found.business.name.clone());
+        let name = found
+            .business
+            .legal_name
+            .clone()
+            .or_else(|| found.business.name.clone());
         let name = name.or_else(|| found.business.vat_id.clone());
         if let Some(name) = name {
-            self.add("business", folded(&name).to_lowercase(), name, &found.business, url);
+            self.add(
+                "business",
+                folded(&name).to_lowercase(),
+                name,
+                &found.business,
+                url,
+            );
         }
     }
 
     /// Adds a contact that is one by `key`: details that an earlier page did not tell are taken over, lists joined.
-    fn add(&mut self, kind: &'static str, key: String, value: String, details: &impl serde::Serialize, url: &str) {
+    fn add(
+        &mut self,
+        kind: &'static str,
+        key: String,
+        value: String,
+        details: &impl serde::Serialize,
+        url: &str,
+    ) {
         let Ok(Value::Object(mut details)) = serde_json::to_value(details) else {
             return;
         };

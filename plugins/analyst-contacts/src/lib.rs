@@ -80,7 +80,8 @@ impl Analyst for Contacts {
             let homes = phones::hint::homes(&page, task.options.country.as_deref());
             ask::merge(&mut found, answer, &page, &homes);
         }
-        let mut value = serde_json::to_value(&found).map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))?;
+        let mut value = serde_json::to_value(&found)
+            .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))?;
         value["model"] = note;
         Ok(Step::Done(value))
     }
@@ -111,7 +112,10 @@ fn name_emails(found: &mut Found) {
         let Some(email) = &person.email else {
             continue;
         };
-        let own = found.emails.iter_mut().find(|own| own.value.eq_ignore_ascii_case(email));
+        let own = found
+            .emails
+            .iter_mut()
+            .find(|own| own.value.eq_ignore_ascii_case(email));
         if let Some(own) = own.filter(|own| own.name.is_none()) {
             own.name = Some(person.name.clone());
         }

@@ -20,40 +20,302 @@ const NAME_WORDS_MAX: usize = 5;
 
 /// What people are in lines such as `CEO: Ann Lee`, lower case.
 const ROLES: &[&str] = &[
-    "geschäftsführer", "geschäftsführerin", "geschäftsführung", "geschäftsführender gesellschafter", "vertreten durch", "vertretungsberechtigt",
-    "vertretungsberechtigter geschäftsführer", "inhaber", "inhaberin", "vorstand", "vorstandsvorsitzender", "vorsitzender", "ansprechpartner", "ansprechpartnerin",
-    "kontaktperson", "redaktion", "verantwortlich", "ceo", "cto", "cfo", "coo", "founder", "co-founder", "owner", "managing director", "director", "president",
-    "chair", "chairman", "secretary", "contact person", "contact", "manager", "general manager", "principal", "editor", "author", "gérant", "gérante", "directeur",
-    "directrice", "directeur de la publication", "directrice de la publication", "responsable", "président", "présidente", "titolare", "amministratore",
-    "amministratore unico", "legale rappresentante", "direttore", "administrador", "gerente", "director general", "titular", "responsável", "diretor", "prezes",
-    "prezes zarządu", "właściciel", "vd", "verkställande direktör", "direktør", "daglig leder", "jednatel", "ügyvezető",
+    "geschäftsführer",
+    "geschäftsführerin",
+    "geschäftsführung",
+    "geschäftsführender gesellschafter",
+    "vertreten durch",
+    "vertretungsberechtigt",
+    "vertretungsberechtigter geschäftsführer",
+    "inhaber",
+    "inhaberin",
+    "vorstand",
+    "vorstandsvorsitzender",
+    "vorsitzender",
+    "ansprechpartner",
+    "ansprechpartnerin",
+    "kontaktperson",
+    "redaktion",
+    "verantwortlich",
+    "ceo",
+    "cto",
+    "cfo",
+    "coo",
+    "founder",
+    "co-founder",
+    "owner",
+    "managing director",
+    "director",
+    "president",
+    "chair",
+    "chairman",
+    "secretary",
+    "contact person",
+    "contact",
+    "manager",
+    "general manager",
+    "principal",
+    "editor",
+    "author",
+    "gérant",
+    "gérante",
+    "directeur",
+    "directrice",
+    "directeur de la publication",
+    "directrice de la publication",
+    "responsable",
+    "président",
+    "présidente",
+    "titolare",
+    "amministratore",
+    "amministratore unico",
+    "legale rappresentante",
+    "direttore",
+    "administrador",
+    "gerente",
+    "director general",
+    "titular",
+    "responsável",
+    "diretor",
+    "prezes",
+    "prezes zarządu",
+    "właściciel",
+    "vd",
+    "verkställande direktör",
+    "direktør",
+    "daglig leder",
+    "jednatel",
+    "ügyvezető",
 ];
 /// More of them, in other scripts and languages.
 const ROLES_TOO: &[&str] = &[
-    "代表取締役", "代表取締役社長", "代表者", "店長", "担当者", "대표", "대표이사", "대표자", "法定代表人", "联系人", "генеральный директор", "директор", "руководитель",
-    "toimitusjohtaja", "director manager", "administrator", "bestuurder", "zaakvoerder", "yetkili kişi", "υπεύθυνος",
+    "代表取締役",
+    "代表取締役社長",
+    "代表者",
+    "店長",
+    "担当者",
+    "대표",
+    "대표이사",
+    "대표자",
+    "法定代表人",
+    "联系人",
+    "генеральный директор",
+    "директор",
+    "руководитель",
+    "toimitusjohtaja",
+    "director manager",
+    "administrator",
+    "bestuurder",
+    "zaakvoerder",
+    "yetkili kişi",
+    "υπεύθυνος",
 ];
 
 /// Titles in front of names.
 const TITLES: &[&str] = &[
-    "dr.", "dr", "prof.", "prof", "dipl.-ing.", "dipl.-kfm.", "mag.", "ing.", "univ.-prof.", "med.", "mr.", "mr", "mrs.", "mrs", "ms.", "ms", "miss", "sir", "herr",
-    "frau", "m.", "mme", "mlle", "avv.", "dott.", "dott.ssa", "arch.", "sig.", "sig.ra", "d.", "mgr", "inż.", "rechtsanwalt", "rechtsanwältin",
+    "dr.",
+    "dr",
+    "prof.",
+    "prof",
+    "dipl.-ing.",
+    "dipl.-kfm.",
+    "mag.",
+    "ing.",
+    "univ.-prof.",
+    "med.",
+    "mr.",
+    "mr",
+    "mrs.",
+    "mrs",
+    "ms.",
+    "ms",
+    "miss",
+    "sir",
+    "herr",
+    "frau",
+    "m.",
+    "mme",
+    "mlle",
+    "avv.",
+    "dott.",
+    "dott.ssa",
+    "arch.",
+    "sig.",
+    "sig.ra",
+    "d.",
+    "mgr",
+    "inż.",
+    "rechtsanwalt",
+    "rechtsanwältin",
 ];
 /// Titles that show a name wherever they stand.
-const TITLES_SURE: &[&str] = &["dr.", "prof.", "avv.", "dott.", "dott.ssa", "dipl.-ing.", "rechtsanwalt", "rechtsanwältin", "maître", "mudr."];
+const TITLES_SURE: &[&str] = &[
+    "dr.",
+    "prof.",
+    "avv.",
+    "dott.",
+    "dott.ssa",
+    "dipl.-ing.",
+    "rechtsanwalt",
+    "rechtsanwältin",
+    "maître",
+    "mudr.",
+];
 /// Small words inside names.
 const PARTICLES: &[&str] = &[
-    "von", "van", "der", "den", "de", "del", "della", "di", "da", "dos", "das", "do", "du", "la", "le", "el", "al", "bin", "ibn", "zu", "ter", "ten", "af", "y",
+    "von", "van", "der", "den", "de", "del", "della", "di", "da", "dos", "das", "do", "du", "la",
+    "le", "el", "al", "bin", "ibn", "zu", "ter", "ten", "af", "y",
 ];
 /// Words that no name has: what headings and buttons say.
 const NOT_NAMES: &[&str] = &[
-    "about", "us", "our", "the", "team", "contact", "kontakt", "impressum", "email", "e-mail", "mail", "call", "phone", "home", "page", "legal", "notice", "privacy",
-    "policy", "press", "office", "sales", "support", "service", "services", "company", "products", "product", "read", "more", "learn", "new", "news", "all", "rights", "reserved",
-    "follow", "share", "customer", "care", "opening", "hours", "street", "road", "avenue", "write", "book", "now", "get", "in", "touch", "send", "message", "view", "map", "terms",
-    "conditions", "data", "protection", "head", "help", "center", "centre", "gmbh", "ltd", "inc", "inc.", "llc", "ag", "kg", "sarl", "s.r.l.", "studio", "hotel", "restaurant", "praxis",
-    "kanzlei", "agentur", "group", "holding", "unser", "unsere", "ihre", "ihr", "unternehmen", "leistungen", "startseite", "mehr", "jetzt", "nous", "notre", "nos", "accueil", "mentions",
-    "légales", "contatti", "chi", "siamo", "inicio", "contacto", "sobre", "nosotros", "aviso", "über", "uns", "meet", "agents", "managing", "broker", "associate", "director", "manager",
-    "engineer", "developer", "designer", "partner", "founder", "assistant", "amtsgericht", "handelsregister", "germany",
+    "about",
+    "us",
+    "our",
+    "the",
+    "team",
+    "contact",
+    "kontakt",
+    "impressum",
+    "email",
+    "e-mail",
+    "mail",
+    "call",
+    "phone",
+    "home",
+    "page",
+    "legal",
+    "notice",
+    "privacy",
+    "policy",
+    "press",
+    "office",
+    "sales",
+    "support",
+    "service",
+    "services",
+    "company",
+    "products",
+    "product",
+    "read",
+    "more",
+    "learn",
+    "new",
+    "news",
+    "all",
+    "rights",
+    "reserved",
+    "follow",
+    "share",
+    "customer",
+    "care",
+    "opening",
+    "hours",
+    "street",
+    "road",
+    "avenue",
+    "write",
+    "book",
+    "now",
+    "get",
+    "in",
+    "touch",
+    "send",
+    "message",
+    "view",
+    "map",
+    "terms",
+    "conditions",
+    "data",
+    "protection",
+    "head",
+    "help",
+    "center",
+    "centre",
+    "gmbh",
+    "ltd",
+    "inc",
+    "inc.",
+    "llc",
+    "ag",
+    "kg",
+    "sarl",
+    "s.r.l.",
+    "studio",
+    "hotel",
+    "restaurant",
+    "praxis",
+    "kanzlei",
+    "agentur",
+    "group",
+    "holding",
+    "unser",
+    "unsere",
+    "ihre",
+    "ihr",
+    "unternehmen",
+    "leistungen",
+    "startseite",
+    "mehr",
+    "jetzt",
+    "nous",
+    "notre",
+    "nos",
+    "accueil",
+    "mentions",
+    "légales",
+    "contatti",
+    "chi",
+    "siamo",
+    "inicio",
+    "contacto",
+    "sobre",
+    "nosotros",
+    "aviso",
+    "über",
+    "uns",
+    "meet",
+    "agents",
+    "managing",
+    "broker",
+    "associate",
+    "director",
+    "manager",
+    "engineer",
+    "developer",
+    "designer",
+    "partner",
+    "founder",
+    "assistant",
+    "amtsgericht",
+    "handelsregister",
+    "germany",
+    "iroda",
+    "ügyvédi",
+    "law",
+    "firm",
+    "clinic",
+    "dental",
+    "school",
+    "church",
+    "city",
+    "museum",
+    "society",
+    "foundation",
+    "institute",
+    "university",
+    "notaires",
+    "avocats",
+    "cabinet",
+    "estudio",
+    "consulting",
+    "partners",
+    "associates",
+    "services",
+    "trading",
+    "logistics",
+    "tours",
+    "farm",
+    "house",
 ];
 
 /// The people of a page.
@@ -69,14 +331,20 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Person> {
 }
 
 fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
-    for object in page.objects().filter(|object| has_type(object, &["Person"])) {
+    for object in page
+        .objects()
+        .filter(|object| has_type(object, &["Person"]))
+    {
         let text = |name: &str| object.get(name).and_then(string).map(folded);
         let (Some(name), role) = (text("name"), text("jobTitle")) else {
             continue;
         };
         // An author of an article is nobody to contact unless the page says more.
-        let email = text("email").and_then(|email| address(email.trim_start_matches("mailto:"), Trust::Declared));
-        let phone = text("telephone").and_then(|phone| phones::read(&phone, homes)).map(|number| number.e164());
+        let email = text("email")
+            .and_then(|email| address(email.trim_start_matches("mailto:"), Trust::Declared));
+        let phone = text("telephone")
+            .and_then(|phone| phones::read(&phone, homes))
+            .map(|number| number.e164());
         if name.len() <= NAME_BYTES_MAX * 2 {
             people.add(Person {
                 name,
@@ -91,8 +359,19 @@ fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
 /// Cards: a heading or a name, then a role, with a link to write or call to.
 fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
     for element in page.document.elements() {
-        let is_heading = element.tag().heading_level().is_some() || matches!(element.tag(), Tag::Strong | Tag::B | Tag::Dt | Tag::Figcaption);
-        let is_called = || element.classes().any(|class| matches!(class, "name" | "team-name" | "member-name" | "person-name" | "staff-name"));
+        let is_heading = element.tag().heading_level().is_some()
+            || matches!(
+                element.tag(),
+                Tag::Strong | Tag::B | Tag::Dt | Tag::Figcaption
+            );
+        let is_called = || {
+            element.classes().any(|class| {
+                matches!(
+                    class,
+                    "name" | "team-name" | "member-name" | "person-name" | "staff-name"
+                )
+            })
+        };
         if !is_heading && !is_called() {
             continue;
         }
@@ -106,9 +385,15 @@ fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
         };
         let role = element.next_element().and_then(role_of);
         let (email, phone) = reach(card, homes);
-        let is_person = (role.is_some() && (email.is_some() || phone.is_some())) || role.as_deref().is_some_and(is_role) || email.is_some();
+        let is_person = (role.is_some() && (email.is_some() || phone.is_some()))
+            || role.as_deref().is_some_and(is_role)
+            || email.is_some();
         // A card has one name: a column with many headings is none.
-        let is_alone = card.child_elements().filter(|child| child.tag() == element.tag()).count() == 1;
+        let is_alone = card
+            .child_elements()
+            .filter(|child| child.tag() == element.tag())
+            .count()
+            == 1;
         if is_person && is_alone {
             people.add(Person {
                 name: name.to_owned(),
@@ -123,7 +408,10 @@ fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
 fn role_of(element: Element<'_>) -> Option<String> {
     let text = folded(&element.visible_text());
     let is_short = (2..=ROLE_CHARACTERS_MAX).contains(&text.chars().count());
-    let is_words = !text.contains('@') && !text.contains("http") && text.chars().filter(char::is_ascii_digit).count() < 3 && !text.ends_with(['.', ':', '?']);
+    let is_words = !text.contains('@')
+        && !text.contains("http")
+        && text.chars().filter(char::is_ascii_digit).count() < 3
+        && !text.ends_with(['.', ':', '?']);
     (is_short && is_words && !text.is_empty()).then_some(text)
 }
 
@@ -131,7 +419,11 @@ fn role_of(element: Element<'_>) -> Option<String> {
 fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>) {
     let mut emails = Vec::new();
     let mut phone = None;
-    for link in card.descendants().filter_map(|node| node.as_element()).filter(|element| element.tag() == Tag::A) {
+    for link in card
+        .descendants()
+        .filter_map(|node| node.as_element())
+        .filter(|element| element.tag() == Tag::A)
+    {
         let href = link.attr("href").unwrap_or_default().trim();
         if let Some(to) = href.strip_prefix("mailto:") {
             let to = percent_decoded(to.split('?').next().unwrap_or_default());
@@ -143,23 +435,42 @@ fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>
     if emails.is_empty() {
         let text = card.visible_text();
         for word in text.split_whitespace().filter(|word| word.contains('@')) {
-            emails.extend(address(word.trim_matches([',', ';', '.', ':']), Trust::Shown));
+            emails.extend(address(
+                word.trim_matches([',', ';', '.', ':']),
+                Trust::Shown,
+            ));
         }
     }
     emails.dedup();
-    (if emails.len() == 1 { emails.pop() } else { None }, phone)
+    (
+        if emails.len() == 1 {
+            emails.pop()
+        } else {
+            None
+        },
+        phone,
+    )
 }
 
 /// `Role: Name, Name`.
 fn role_line(line: &str, homes: &[Region], people: &mut People) {
-    for (at, sign) in line.char_indices().filter(|(_, c)| matches!(c, ':' | '：' | '\t')) {
-        let label = line[..at].rsplit(['.', ',', '·', '|', ';', '\t']).next().unwrap_or_default();
+    for (at, sign) in line
+        .char_indices()
+        .filter(|(_, c)| matches!(c, ':' | '：' | '\t'))
+    {
+        let label = line[..at]
+            .rsplit(['.', ',', '·', '|', ';', '\t'])
+            .next()
+            .unwrap_or_default();
         let label = label.trim().trim_start_matches("- ");
         if !is_role_label(label) {
             continue;
         }
         let rest = &line[at + sign.len_utf8()..];
-        let rest = rest.split(['\t', '|', '·', ';', '(']).next().unwrap_or_default();
+        let rest = rest
+            .split(['\t', '|', '·', ';', '('])
+            .next()
+            .unwrap_or_default();
         let mut n_names = 0;
         for part in split_names(rest) {
             let name = without_titles(part.trim());
@@ -179,14 +490,19 @@ fn role_line(line: &str, homes: &[Region], people: &mut People) {
 
 fn is_role_label(label: &str) -> bool {
     let label = label.to_lowercase();
-    let plain = label.replace("(in)", "").replace(":in", "").replace("*in", "");
+    let plain = label
+        .replace("(in)", "")
+        .replace(":in", "")
+        .replace("*in", "");
     let plain = plain.trim();
     ROLES.contains(&plain) || ROLES_TOO.contains(&plain)
 }
 
 fn split_names(text: &str) -> impl Iterator<Item = &str> {
     text.split([',', '/', '&']).flat_map(|part| {
-        let words = [" und ", " and ", " et ", " e ", " y ", " og ", " och ", " en "];
+        let words = [
+            " und ", " and ", " et ", " e ", " y ", " og ", " och ", " en ",
+        ];
         let word = words.into_iter().find(|word| part.contains(word));
         part.split(word.unwrap_or("\u{0}"))
     })
@@ -230,8 +546,36 @@ fn titled(line: &str, people: &mut People) {
 fn is_role(text: &str) -> bool {
     let text = text.to_lowercase();
     let words = [
-        "manager", "director", "head of", "lead", "officer", "founder", "partner", "engineer", "designer", "assistant", "associate", "broker", "counsel", "consultant", "advisor",
-        "leiter", "leitung", "geschäftsf", "inhaber", "berater", "assistenz", "vertrieb", "directeur", "directrice", "gérant", "responsable", "direttore", "ceo", "cto", "president",
+        "manager",
+        "director",
+        "head of",
+        "lead",
+        "officer",
+        "founder",
+        "partner",
+        "engineer",
+        "designer",
+        "assistant",
+        "associate",
+        "broker",
+        "counsel",
+        "consultant",
+        "advisor",
+        "leiter",
+        "leitung",
+        "geschäftsf",
+        "inhaber",
+        "berater",
+        "assistenz",
+        "vertrieb",
+        "directeur",
+        "directrice",
+        "gérant",
+        "responsable",
+        "direttore",
+        "ceo",
+        "cto",
+        "president",
     ];
     ROLES.contains(&text.as_str()) || words.iter().any(|word| text.contains(word))
 }
@@ -245,7 +589,11 @@ pub(crate) fn without_titles(text: &str) -> &str {
         }
         rest = after.trim_start();
     }
-    rest.split(',').next().unwrap_or_default().trim().trim_end_matches('.')
+    rest.split(',')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .trim_end_matches('.')
 }
 
 /// Whether a text is a person's name: a few words that begin with capitals.
@@ -255,11 +603,16 @@ pub(crate) fn is_name(text: &str) -> bool {
     }
     let words: Vec<&str> = text.split(' ').collect();
     let is_small = |word: &str| PARTICLES.contains(&word);
-    let n_full = words.iter().filter(|word| !is_small(word) && word.chars().count() > 1 && !word.ends_with('.')).count();
+    let n_full = words
+        .iter()
+        .filter(|word| !is_small(word) && word.chars().count() > 1 && !word.ends_with('.'))
+        .count();
     (2..=NAME_WORDS_MAX).contains(&words.len())
         && n_full >= 2
         && !words.last().is_some_and(|word| is_small(word))
-        && words.iter().all(|word| is_small(word) || is_name_word(word))
+        && words
+            .iter()
+            .all(|word| is_small(word) || is_name_word(word))
 }
 
 fn is_name_word(word: &str) -> bool {
@@ -268,14 +621,20 @@ fn is_name_word(word: &str) -> bool {
     let is_letter = |c: char| c.is_alphabetic() || matches!(c, '-' | '\'' | '’' | '.');
     let letters: Vec<char> = characters.collect();
     let is_shouted = letters.len() > 2 && letters.iter().all(|c| c.is_uppercase());
-    is_begun && !is_shouted && letters.iter().all(|&c| is_letter(c)) && !NOT_NAMES.contains(&word.to_lowercase().as_str())
+    is_begun
+        && !is_shouted
+        && letters.iter().all(|&c| is_letter(c))
+        && !NOT_NAMES.contains(&word.to_lowercase().as_str())
 }
 
 /// Names in Chinese, Japanese and Korean: two to four signs, maybe a blank between.
 fn is_east_asian_name(text: &str) -> bool {
     let is_sign = |c: char| matches!(c as u32, 0x3040..=0x30ff | 0x4e00..=0x9fff | 0xac00..=0xd7a3);
     let n_signs = text.chars().filter(|&c| is_sign(c)).count();
-    (2..=6).contains(&n_signs) && text.chars().all(|c| is_sign(c) || c == ' ' || c == '\u{3000}')
+    (2..=6).contains(&n_signs)
+        && text
+            .chars()
+            .all(|c| is_sign(c) || c == ' ' || c == '\u{3000}')
 }
 
 /// People by name, in the order found.
@@ -306,10 +665,25 @@ mod tests {
 
     #[test]
     fn names_are_told_from_headings() {
-        for name in ["Lena Hofstätter", "Denise R. Calloway", "Ludwig van Beethoven", "Jean-Luc O'Neill", "José da Silva"] {
+        for name in [
+            "Lena Hofstätter",
+            "Denise R. Calloway",
+            "Ludwig van Beethoven",
+            "Jean-Luc O'Neill",
+            "José da Silva",
+        ] {
             assert!(is_name(name), "{name}");
         }
-        for text in ["Contact Us", "Our Team", "Lena", "about the company", "LOGIN HERE NOW", "Managing Broker", "Room 12", "Acme GmbH"] {
+        for text in [
+            "Contact Us",
+            "Our Team",
+            "Lena",
+            "about the company",
+            "LOGIN HERE NOW",
+            "Managing Broker",
+            "Room 12",
+            "Acme GmbH",
+        ] {
             assert!(!is_name(text), "{text}");
         }
     }
@@ -317,12 +691,18 @@ mod tests {
     #[test]
     fn lines_with_roles_name_people() {
         for (line, expected) in [
-            ("Geschäftsführer: Matthias Brandner, Dr. Sabine Köhler", "Matthias Brandner+Sabine Köhler"),
+            (
+                "Geschäftsführer: Matthias Brandner, Dr. Sabine Köhler",
+                "Matthias Brandner+Sabine Köhler",
+            ),
             ("CEO: Ann Lee", "Ann Lee"),
             ("VD: Karin Lindqvist, 070-123 45 67", "Karin Lindqvist"),
             ("代表取締役\t山田 太郎", "山田 太郎"),
             ("Vertreten durch: Jan Ost und Eva West", "Jan Ost+Eva West"),
-            ("Avv. Marco Ferri, Avv. Giulia Conti", "Marco Ferri+Giulia Conti"),
+            (
+                "Avv. Marco Ferri, Avv. Giulia Conti",
+                "Marco Ferri+Giulia Conti",
+            ),
             ("Praxis Dr. med. Amelie Vogt, Hauptstraße 5a", "Amelie Vogt"),
             ("Contact: sales office", ""),
             ("CEO: our leader", ""),

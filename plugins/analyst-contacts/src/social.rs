@@ -24,7 +24,12 @@ struct Network {
     not: &'static [&'static str],
 }
 
-const fn flat(name: &'static str, host: &'static str, also: &'static [&'static str], not: &'static [&'static str]) -> Network {
+const fn flat(
+    name: &'static str,
+    host: &'static str,
+    also: &'static [&'static str],
+    not: &'static [&'static str],
+) -> Network {
     Network {
         name,
         host,
@@ -54,48 +59,339 @@ const fn under(
 }
 
 const NETWORKS: [Network; 33] = [
-    under("facebook", "www.facebook.com", &["facebook.com", "m.facebook.com", "fb.com", "web.facebook.com"], &["pages", "people", "groups", "p"], true, &[
-        "sharer", "sharer.php", "share", "share.php", "dialog", "plugins", "tr", "login", "login.php", "events", "hashtag", "policies", "policy", "legal", "help",
-        "business", "watch", "photo", "photo.php", "photos", "story.php", "permalink.php", "privacy", "about", "v2.0", "games", "marketplace",
-    ]),
-    flat("instagram", "www.instagram.com", &["instagram.com", "instagr.am"], &["p", "reel", "reels", "explore", "accounts", "share", "about", "legal", "stories", "tv", "developer"]),
-    flat("x", "x.com", &["twitter.com", "www.twitter.com", "mobile.twitter.com", "www.x.com"], &[
-        "intent", "share", "home", "search", "hashtag", "i", "login", "privacy", "tos", "explore", "settings", "widgets",
-    ]),
-    under("linkedin", "www.linkedin.com", &["linkedin.com"], &["company", "in", "school", "showcase", "pub", "groups"], false, &[]),
-    under("youtube", "www.youtube.com", &["youtube.com", "m.youtube.com"], &["channel", "c", "user"], true, &[
-        "watch", "embed", "playlist", "results", "shorts", "feed", "redirect", "t", "about", "live", "iframe_api", "v", "account", "premium", "gaming", "howyoutubeworks",
-    ]),
-    flat("tiktok", "www.tiktok.com", &["tiktok.com", "m.tiktok.com"], &["share", "embed", "tag", "music", "discover", "legal", "foryou", "explore", "about", "t"]),
-    flat("pinterest", "www.pinterest.com", &["pinterest.com", "pinterest.de", "www.pinterest.de", "pinterest.fr", "www.pinterest.fr", "pinterest.co.uk", "www.pinterest.co.uk"], &["pin", "search", "ideas", "business", "about"]),
-    flat("github", "github.com", &["www.github.com"], &[
-        "features", "pricing", "login", "join", "about", "topics", "explore", "marketplace", "sponsors", "enterprise", "contact", "security", "apps", "orgs",
-        "collections", "trending", "settings", "notifications", "search", "site", "readme", "customer-stories", "team", "solutions", "resources", "signup",
-    ]),
-    flat("gitlab", "gitlab.com", &["www.gitlab.com"], &["explore", "help", "users", "search"]),
-    under("xing", "www.xing.com", &["xing.com"], &["profile", "pages", "companies", "company", "net"], false, &[]),
-    flat("vk", "vk.com", &["www.vk.com", "m.vk.com", "vkontakte.ru"], &["share.php", "widget", "js", "video", "wall", "feed", "login", "about", "privacy"]),
-    flat("telegram", "t.me", &["telegram.me", "telegram.dog"], &["share", "s", "iv", "joinchat", "addstickers", "proxy", "socks"]),
+    under(
+        "facebook",
+        "www.facebook.com",
+        &[
+            "facebook.com",
+            "m.facebook.com",
+            "fb.com",
+            "web.facebook.com",
+        ],
+        &["pages", "people", "groups", "p"],
+        true,
+        &[
+            "sharer",
+            "sharer.php",
+            "share",
+            "share.php",
+            "dialog",
+            "plugins",
+            "tr",
+            "login",
+            "login.php",
+            "events",
+            "hashtag",
+            "policies",
+            "policy",
+            "legal",
+            "help",
+            "business",
+            "watch",
+            "photo",
+            "photo.php",
+            "photos",
+            "story.php",
+            "permalink.php",
+            "privacy",
+            "about",
+            "v2.0",
+            "games",
+            "marketplace",
+        ],
+    ),
+    flat(
+        "instagram",
+        "www.instagram.com",
+        &["instagram.com", "instagr.am"],
+        &[
+            "p",
+            "reel",
+            "reels",
+            "explore",
+            "accounts",
+            "share",
+            "about",
+            "legal",
+            "stories",
+            "tv",
+            "developer",
+        ],
+    ),
+    flat(
+        "x",
+        "x.com",
+        &[
+            "twitter.com",
+            "www.twitter.com",
+            "mobile.twitter.com",
+            "www.x.com",
+        ],
+        &[
+            "intent", "share", "home", "search", "hashtag", "i", "login", "privacy", "tos",
+            "explore", "settings", "widgets",
+        ],
+    ),
+    under(
+        "linkedin",
+        "www.linkedin.com",
+        &["linkedin.com"],
+        &["company", "in", "school", "showcase", "pub", "groups"],
+        false,
+        &[],
+    ),
+    under(
+        "youtube",
+        "www.youtube.com",
+        &["youtube.com", "m.youtube.com"],
+        &["channel", "c", "user"],
+        true,
+        &[
+            "watch",
+            "embed",
+            "playlist",
+            "results",
+            "shorts",
+            "feed",
+            "redirect",
+            "t",
+            "about",
+            "live",
+            "iframe_api",
+            "v",
+            "account",
+            "premium",
+            "gaming",
+            "howyoutubeworks",
+        ],
+    ),
+    flat(
+        "tiktok",
+        "www.tiktok.com",
+        &["tiktok.com", "m.tiktok.com"],
+        &[
+            "share", "embed", "tag", "music", "discover", "legal", "foryou", "explore", "about",
+            "t",
+        ],
+    ),
+    flat(
+        "pinterest",
+        "www.pinterest.com",
+        &[
+            "pinterest.com",
+            "pinterest.de",
+            "www.pinterest.de",
+            "pinterest.fr",
+            "www.pinterest.fr",
+            "pinterest.co.uk",
+            "www.pinterest.co.uk",
+        ],
+        &["pin", "search", "ideas", "business", "about"],
+    ),
+    flat(
+        "github",
+        "github.com",
+        &["www.github.com"],
+        &[
+            "features",
+            "pricing",
+            "login",
+            "join",
+            "about",
+            "topics",
+            "explore",
+            "marketplace",
+            "sponsors",
+            "enterprise",
+            "contact",
+            "security",
+            "apps",
+            "orgs",
+            "collections",
+            "trending",
+            "settings",
+            "notifications",
+            "search",
+            "site",
+            "readme",
+            "customer-stories",
+            "team",
+            "solutions",
+            "resources",
+            "signup",
+        ],
+    ),
+    flat(
+        "gitlab",
+        "gitlab.com",
+        &["www.gitlab.com"],
+        &["explore", "help", "users", "search"],
+    ),
+    under(
+        "xing",
+        "www.xing.com",
+        &["xing.com"],
+        &["profile", "pages", "companies", "company", "net"],
+        false,
+        &[],
+    ),
+    flat(
+        "vk",
+        "vk.com",
+        &["www.vk.com", "m.vk.com", "vkontakte.ru"],
+        &[
+            "share.php",
+            "widget",
+            "js",
+            "video",
+            "wall",
+            "feed",
+            "login",
+            "about",
+            "privacy",
+        ],
+    ),
+    flat(
+        "telegram",
+        "t.me",
+        &["telegram.me", "telegram.dog"],
+        &[
+            "share",
+            "s",
+            "iv",
+            "joinchat",
+            "addstickers",
+            "proxy",
+            "socks",
+        ],
+    ),
     flat("whatsapp", "wa.me", &[], &["message"]),
-    under("discord", "discord.gg", &["discord.com", "www.discord.com", "discordapp.com"], &["invite", "servers"], false, &[]),
-    flat("threads", "www.threads.net", &["threads.net", "threads.com", "www.threads.com"], &["intent", "t"]),
+    under(
+        "discord",
+        "discord.gg",
+        &["discord.com", "www.discord.com", "discordapp.com"],
+        &["invite", "servers"],
+        false,
+        &[],
+    ),
+    flat(
+        "threads",
+        "www.threads.net",
+        &["threads.net", "threads.com", "www.threads.com"],
+        &["intent", "t"],
+    ),
     under("bluesky", "bsky.app", &[], &["profile"], false, &[]),
-    flat("medium", "medium.com", &["www.medium.com"], &["m", "p", "tag", "topics", "search", "about", "membership", "policy", "jobs-at-medium", "new-story"]),
-    under("reddit", "www.reddit.com", &["reddit.com", "old.reddit.com"], &["r", "user", "u"], false, &[]),
-    under("snapchat", "www.snapchat.com", &["snapchat.com"], &["add"], false, &[]),
-    flat("twitch", "www.twitch.tv", &["twitch.tv", "m.twitch.tv"], &["videos", "directory", "p", "downloads", "jobs"]),
-    flat("vimeo", "vimeo.com", &["www.vimeo.com"], &["channels", "groups", "watch", "features", "join", "log_in", "upgrade", "blog", "help"]),
-    flat("dribbble", "dribbble.com", &["www.dribbble.com"], &["shots", "tags", "search", "about"]),
-    flat("behance", "www.behance.net", &["behance.net"], &["gallery", "search", "joblist", "hire"]),
-    flat("soundcloud", "soundcloud.com", &["www.soundcloud.com", "m.soundcloud.com"], &["search", "discover", "upload", "you", "pages"]),
-    under("spotify", "open.spotify.com", &[], &["artist", "user", "show"], false, &[]),
-    flat("tumblr", "www.tumblr.com", &["tumblr.com"], &["share", "widgets", "search", "tagged", "dashboard", "login"]),
-    flat("patreon", "www.patreon.com", &["patreon.com"], &["posts", "login", "join", "policy", "about"]),
+    flat(
+        "medium",
+        "medium.com",
+        &["www.medium.com"],
+        &[
+            "m",
+            "p",
+            "tag",
+            "topics",
+            "search",
+            "about",
+            "membership",
+            "policy",
+            "jobs-at-medium",
+            "new-story",
+        ],
+    ),
+    under(
+        "reddit",
+        "www.reddit.com",
+        &["reddit.com", "old.reddit.com"],
+        &["r", "user", "u"],
+        false,
+        &[],
+    ),
+    under(
+        "snapchat",
+        "www.snapchat.com",
+        &["snapchat.com"],
+        &["add"],
+        false,
+        &[],
+    ),
+    flat(
+        "twitch",
+        "www.twitch.tv",
+        &["twitch.tv", "m.twitch.tv"],
+        &["videos", "directory", "p", "downloads", "jobs"],
+    ),
+    flat(
+        "vimeo",
+        "vimeo.com",
+        &["www.vimeo.com"],
+        &[
+            "channels", "groups", "watch", "features", "join", "log_in", "upgrade", "blog", "help",
+        ],
+    ),
+    flat(
+        "dribbble",
+        "dribbble.com",
+        &["www.dribbble.com"],
+        &["shots", "tags", "search", "about"],
+    ),
+    flat(
+        "behance",
+        "www.behance.net",
+        &["behance.net"],
+        &["gallery", "search", "joblist", "hire"],
+    ),
+    flat(
+        "soundcloud",
+        "soundcloud.com",
+        &["www.soundcloud.com", "m.soundcloud.com"],
+        &["search", "discover", "upload", "you", "pages"],
+    ),
+    under(
+        "spotify",
+        "open.spotify.com",
+        &[],
+        &["artist", "user", "show"],
+        false,
+        &[],
+    ),
+    flat(
+        "tumblr",
+        "www.tumblr.com",
+        &["tumblr.com"],
+        &["share", "widgets", "search", "tagged", "dashboard", "login"],
+    ),
+    flat(
+        "patreon",
+        "www.patreon.com",
+        &["patreon.com"],
+        &["posts", "login", "join", "policy", "about"],
+    ),
     flat("linktree", "linktr.ee", &[], &["s", "discover", "login"]),
-    under("tripadvisor", "www.tripadvisor.com", &["tripadvisor.com"], &["Profile", "members"], false, &[]),
+    under(
+        "tripadvisor",
+        "www.tripadvisor.com",
+        &["tripadvisor.com"],
+        &["Profile", "members"],
+        false,
+        &[],
+    ),
     under("yelp", "www.yelp.com", &["yelp.com"], &["biz"], false, &[]),
-    under("line", "line.me", &["page.line.me", "lin.ee"], &["R", "ti"], true, &["en", "ja"]),
-    under("weibo", "weibo.com", &["www.weibo.com", "m.weibo.cn"], &["u", "n", "p"], true, &["login.php", "share"]),
+    under(
+        "line",
+        "line.me",
+        &["page.line.me", "lin.ee"],
+        &["R", "ti"],
+        true,
+        &["en", "ja"],
+    ),
+    under(
+        "weibo",
+        "weibo.com",
+        &["www.weibo.com", "m.weibo.cn"],
+        &["u", "n", "p"],
+        true,
+        &["login.php", "share"],
+    ),
     flat("naver_blog", "blog.naver.com", &[], &["PostView.naver"]),
 ];
 
@@ -112,12 +408,23 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Social> {
         }
     };
     for (element, href) in &page.links {
-        let is_me = element.attr("rel").is_some_and(|rel| rel.split_ascii_whitespace().any(|word| word == "me"));
-        take(page.document.resolve_url(href).and_then(|url| profile(&url, is_me)));
+        let is_me = element
+            .attr("rel")
+            .is_some_and(|rel| rel.split_ascii_whitespace().any(|word| word == "me"));
+        take(
+            page.document
+                .resolve_url(href)
+                .and_then(|url| profile(&url, is_me)),
+        );
     }
     for object in page.objects() {
-        let values = object.get("sameAs").map(std::slice::from_ref).unwrap_or_default();
-        let several = values.iter().flat_map(|value| value.as_array().map_or(values, Vec::as_slice));
+        let values = object
+            .get("sameAs")
+            .map(std::slice::from_ref)
+            .unwrap_or_default();
+        let several = values
+            .iter()
+            .flat_map(|value| value.as_array().map_or(values, Vec::as_slice));
         for text in several.filter_map(string) {
             take(Url::parse(text).ok().and_then(|url| profile(&url, false)));
         }
@@ -128,7 +435,10 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Social> {
 /// The profile that an address is of, in one form.
 pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     let host = url.host_str()?.to_ascii_lowercase();
-    let parts: Vec<&str> = url.path_segments()?.filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = url
+        .path_segments()?
+        .filter(|part| !part.is_empty())
+        .collect();
     if let Some(found) = special(url, &host, &parts) {
         return found;
     }
@@ -137,13 +447,19 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
         return mastodon(&host, &parts, is_me);
     };
     let first = *parts.first()?;
-    if network.not.iter().any(|not| not.eq_ignore_ascii_case(first)) {
+    if network
+        .not
+        .iter()
+        .any(|not| not.eq_ignore_ascii_case(first))
+    {
         return None;
     }
     let folder = network.under.iter().find(|under| **under == first);
     let (path, handle) = match folder {
         // A page of Facebook has its number behind its name.
-        Some(&"pages" | &"people") if network.name == "facebook" => (parts.get(..parts.len().min(3))?.join("/"), *parts.get(1)?),
+        Some(&"pages" | &"people") if network.name == "facebook" => {
+            (parts.get(..parts.len().min(3))?.join("/"), *parts.get(1)?)
+        }
         Some(folder) => (format!("{folder}/{}", parts.get(1)?), *parts.get(1)?),
         None if network.is_flat => (first.to_owned(), first),
         None => match network.name {
@@ -154,7 +470,11 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     if network.is_flat && folder.is_none() && !is_handle(network.name, first, parts.len()) {
         return None;
     }
-    let host = if network.name == "discord" && folder.is_some() { "discord.com" } else { network.host };
+    let host = if network.name == "discord" && folder.is_some() {
+        "discord.com"
+    } else {
+        network.host
+    };
     Some(Social {
         network: network.name.to_owned(),
         url: format!("https://{host}/{path}"),
@@ -165,34 +485,53 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
 /// Whether a host is one of a network's, with countries' own hosts: `uk.linkedin.com`.
 fn is_of(network: &Network, host: &str) -> bool {
     let by_country = |domain: &str| {
-        let country = host.strip_suffix(domain).and_then(|rest| rest.strip_suffix('.'));
+        let country = host
+            .strip_suffix(domain)
+            .and_then(|rest| rest.strip_suffix('.'));
         country.is_some_and(|country| (2..=5).contains(&country.len()))
     };
     host == network.host
         || network.also.contains(&host)
-        || (matches!(network.name, "linkedin" | "facebook" | "pinterest") && by_country(network.also[0]))
+        || (matches!(network.name, "linkedin" | "facebook" | "pinterest")
+            && by_country(network.also[0]))
 }
 
 /// Addresses that are profiles by their query: an outer `None` when the address is none of these.
 fn special(url: &Url, host: &str, parts: &[&str]) -> Option<Option<Social>> {
-    let query = |name: &str| url.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned());
+    let query = |name: &str| {
+        url.query_pairs()
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.into_owned())
+    };
     let made = |network: &str, url: String, handle: String| Social {
         network: network.to_owned(),
         url,
         handle: handle_of(&handle),
     };
     if host.ends_with("facebook.com") && parts == ["profile.php"] {
-        return Some(query("id").map(|id| made("facebook", format!("https://www.facebook.com/profile.php?id={id}"), id)));
+        return Some(query("id").map(|id| {
+            made(
+                "facebook",
+                format!("https://www.facebook.com/profile.php?id={id}"),
+                id,
+            )
+        }));
     }
     let is_chat = host == "api.whatsapp.com" || host == "web.whatsapp.com" || host == "wa.me";
     if is_chat {
         let number = query("phone").or_else(|| parts.first().map(|&first| first.to_owned()))?;
         let number: String = number.chars().filter(char::is_ascii_digit).collect();
-        return Some((number.len() > 6).then(|| made("whatsapp", format!("https://wa.me/{number}"), number)));
+        return Some(
+            (number.len() > 6).then(|| made("whatsapp", format!("https://wa.me/{number}"), number)),
+        );
     }
     if host == "chat.whatsapp.com" {
         let group = (*parts.first()?).to_owned();
-        return Some(Some(made("whatsapp", format!("https://chat.whatsapp.com/{group}"), group)));
+        return Some(Some(made(
+            "whatsapp",
+            format!("https://chat.whatsapp.com/{group}"),
+            group,
+        )));
     }
     None
 }
@@ -203,7 +542,17 @@ fn mastodon(host: &str, parts: &[&str], is_me: bool) -> Option<Social> {
         return None;
     };
     let name = handle.strip_prefix('@').filter(|name| !name.is_empty())?;
-    let is_known = ["mastodon", "fosstodon", "mstdn", "social", "toot", "hachyderm", "pixelfed"].iter().any(|word| host.contains(word));
+    let is_known = [
+        "mastodon",
+        "fosstodon",
+        "mstdn",
+        "social",
+        "toot",
+        "hachyderm",
+        "pixelfed",
+    ]
+    .iter()
+    .any(|word| host.contains(word));
     (is_me || is_known).then(|| Social {
         network: "mastodon".to_owned(),
         url: format!("https://{host}/@{name}"),
@@ -213,12 +562,17 @@ fn mastodon(host: &str, parts: &[&str], is_me: bool) -> Option<Social> {
 
 /// Whether the first part of a path is a profile's name.
 fn is_handle(network: &str, first: &str, n_parts: usize) -> bool {
-    let needs_sign = matches!(network, "tiktok" | "threads" | "medium") || network == "youtube" && n_parts > 1;
+    let needs_sign =
+        matches!(network, "tiktok" | "threads" | "medium") || network == "youtube" && n_parts > 1;
     if needs_sign && !first.starts_with('@') {
         return false;
     }
     // A repository is not its owner's page, but names the owner; a post of others is no profile.
-    let is_page = n_parts == 1 || matches!(network, "facebook" | "instagram" | "youtube" | "tiktok" | "linktree");
+    let is_page = n_parts == 1
+        || matches!(
+            network,
+            "facebook" | "instagram" | "youtube" | "tiktok" | "linktree"
+        );
     is_page && !first.ends_with(".php") && !first.ends_with(".html") && first.len() <= 100
 }
 
@@ -234,32 +588,90 @@ mod tests {
     #[test]
     fn profiles_have_one_form() {
         for (address, expected) in [
-            ("https://facebook.com/acme/?ref=bookmarks", "facebook https://www.facebook.com/acme"),
-            ("https://m.facebook.com/profile.php?id=100", "facebook https://www.facebook.com/profile.php?id=100"),
-            ("https://www.facebook.com/pages/Acme/123/", "facebook https://www.facebook.com/pages/Acme/123"),
-            ("http://instagram.com/acme.de/?hl=de", "instagram https://www.instagram.com/acme.de"),
+            (
+                "https://facebook.com/acme/?ref=bookmarks",
+                "facebook https://www.facebook.com/acme",
+            ),
+            (
+                "https://m.facebook.com/profile.php?id=100",
+                "facebook https://www.facebook.com/profile.php?id=100",
+            ),
+            (
+                "https://www.facebook.com/pages/Acme/123/",
+                "facebook https://www.facebook.com/pages/Acme/123",
+            ),
+            (
+                "http://instagram.com/acme.de/?hl=de",
+                "instagram https://www.instagram.com/acme.de",
+            ),
             ("https://twitter.com/acme", "x https://x.com/acme"),
-            ("https://de.linkedin.com/company/acme/about/", "linkedin https://www.linkedin.com/company/acme"),
-            ("https://www.linkedin.com/in/jo-do-1?trk=x", "linkedin https://www.linkedin.com/in/jo-do-1"),
-            ("https://www.youtube.com/@acme/videos", "youtube https://www.youtube.com/@acme"),
-            ("https://youtube.com/channel/UCabc", "youtube https://www.youtube.com/channel/UCabc"),
-            ("https://www.tiktok.com/@acme?lang=de", "tiktok https://www.tiktok.com/@acme"),
-            ("https://www.pinterest.de/acme/", "pinterest https://www.pinterest.com/acme"),
+            (
+                "https://de.linkedin.com/company/acme/about/",
+                "linkedin https://www.linkedin.com/company/acme",
+            ),
+            (
+                "https://www.linkedin.com/in/jo-do-1?trk=x",
+                "linkedin https://www.linkedin.com/in/jo-do-1",
+            ),
+            (
+                "https://www.youtube.com/@acme/videos",
+                "youtube https://www.youtube.com/@acme",
+            ),
+            (
+                "https://youtube.com/channel/UCabc",
+                "youtube https://www.youtube.com/channel/UCabc",
+            ),
+            (
+                "https://www.tiktok.com/@acme?lang=de",
+                "tiktok https://www.tiktok.com/@acme",
+            ),
+            (
+                "https://www.pinterest.de/acme/",
+                "pinterest https://www.pinterest.com/acme",
+            ),
             ("https://github.com/acme", "github https://github.com/acme"),
-            ("https://www.xing.com/pages/acme", "xing https://www.xing.com/pages/acme"),
+            (
+                "https://www.xing.com/pages/acme",
+                "xing https://www.xing.com/pages/acme",
+            ),
             ("https://vk.com/acme", "vk https://vk.com/acme"),
             ("https://t.me/acme_bot", "telegram https://t.me/acme_bot"),
-            ("https://wa.me/4915112345678?text=hi", "whatsapp https://wa.me/4915112345678"),
-            ("https://api.whatsapp.com/send?phone=%2B49151123", "whatsapp https://wa.me/49151123"),
+            (
+                "https://wa.me/4915112345678?text=hi",
+                "whatsapp https://wa.me/4915112345678",
+            ),
+            (
+                "https://api.whatsapp.com/send?phone=%2B49151123",
+                "whatsapp https://wa.me/49151123",
+            ),
             ("https://discord.gg/abc", "discord https://discord.gg/abc"),
-            ("https://discord.com/invite/abc", "discord https://discord.com/invite/abc"),
-            ("https://www.threads.net/@acme", "threads https://www.threads.net/@acme"),
-            ("https://bsky.app/profile/acme.bsky.social", "bluesky https://bsky.app/profile/acme.bsky.social"),
-            ("https://medium.com/@acme", "medium https://medium.com/@acme"),
-            ("https://mastodon.social/@acme", "mastodon https://mastodon.social/@acme"),
+            (
+                "https://discord.com/invite/abc",
+                "discord https://discord.com/invite/abc",
+            ),
+            (
+                "https://www.threads.net/@acme",
+                "threads https://www.threads.net/@acme",
+            ),
+            (
+                "https://bsky.app/profile/acme.bsky.social",
+                "bluesky https://bsky.app/profile/acme.bsky.social",
+            ),
+            (
+                "https://medium.com/@acme",
+                "medium https://medium.com/@acme",
+            ),
+            (
+                "https://mastodon.social/@acme",
+                "mastodon https://mastodon.social/@acme",
+            ),
         ] {
             let social = profile(&Url::parse(address).unwrap(), false).unwrap();
-            assert_eq!(format!("{} {}", social.network, social.url), expected, "{address}");
+            assert_eq!(
+                format!("{} {}", social.network, social.url),
+                expected,
+                "{address}"
+            );
         }
     }
 
@@ -284,7 +696,11 @@ mod tests {
             "https://bsky.app/intent/compose",
             "https://x.com/acme/status/12",
         ] {
-            assert_eq!(profile(&Url::parse(address).unwrap(), false), None, "{address}");
+            assert_eq!(
+                profile(&Url::parse(address).unwrap(), false),
+                None,
+                "{address}"
+            );
         }
     }
 }

@@ -8,13 +8,20 @@ fn analyse(html: &str, url: &str) -> Value {
 }
 
 fn values(list: &Value) -> Vec<&str> {
-    list.as_array().unwrap().iter().filter_map(|entry| entry["value"].as_str()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["value"].as_str())
+        .collect()
 }
 
 #[test]
 fn an_empty_page_has_empty_lists() {
     let found = analyse("<p>Nothing here", "https://acme.de/");
-    assert_eq!(found, json!({"emails": [], "phones": [], "social": [], "people": [], "addresses": [], "business": {}}));
+    assert_eq!(
+        found,
+        json!({"emails": [], "phones": [], "social": [], "people": [], "addresses": [], "business": {}})
+    );
 }
 
 #[test]
@@ -25,7 +32,10 @@ fn a_card_says_who_is_reached_where() {
         found["people"],
         json!([{"name": "Ann Lee", "role": "Head of Sales", "email": "ann@acme.com", "phone": "+12075550142"}])
     );
-    assert_eq!(found["emails"], json!([{"value": "ann@acme.com", "sources": ["mailto"], "name": "Ann Lee"}]));
+    assert_eq!(
+        found["emails"],
+        json!([{"value": "ann@acme.com", "sources": ["mailto"], "name": "Ann Lee"}])
+    );
 }
 
 #[test]
@@ -48,10 +58,20 @@ fn structured_data_in_each_syntax_is_read() {
 
 #[test]
 fn a_country_option_decides_and_must_be_one() {
-    let found = page("<p>Phone: 030 901820").analyse::<Contacts>(json!({"country": "de"})).unwrap();
-    assert_eq!(found["phones"], json!([{"value": "+4930901820", "national": "030 901820", "country": "DE", "type": "fixed_line"}]));
-    let refused = page("").analyse::<Contacts>(json!({"country": "xx"})).unwrap_err();
-    assert_eq!(refused.to_string(), "invalid options: `country`: `xx` is no country: give a code of two letters such as `DE`");
+    let found = page("<p>Phone: 030 901820")
+        .analyse::<Contacts>(json!({"country": "de"}))
+        .unwrap();
+    assert_eq!(
+        found["phones"],
+        json!([{"value": "+4930901820", "national": "030 901820", "country": "DE", "type": "fixed_line"}])
+    );
+    let refused = page("")
+        .analyse::<Contacts>(json!({"country": "xx"}))
+        .unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "invalid options: `country`: `xx` is no country: give a code of two letters such as `DE`"
+    );
 }
 
 #[test]
@@ -64,20 +84,33 @@ fn a_model_adds_only_what_stands_in_the_page() {
         "addresses": [{"street": "Elsewhere 5", "city": "Paris"}],
         "business": {"name": "Invented Ltd"}
     });
-    let asked = page(html).url("https://acme.de/").analyse_with::<Contacts>(json!({"prompt": "the archive"}), |_| Ok(answer.clone()));
+    let asked = page(html)
+        .url("https://acme.de/")
+        .analyse_with::<Contacts>(json!({"prompt": "the archive"}), |_| Ok(answer.clone()));
     let found = asked.answer();
     assert_eq!(values(&found["emails"]), ["jo@acme.com"]);
     assert_eq!(values(&found["phones"]), ["+4930901820"]);
-    assert_eq!(found["people"], json!([{"name": "Jo Vance", "role": "keeps the archive", "phone": "+4930901820"}]));
-    assert_eq!((&found["addresses"], &found["business"]), (&json!([]), &json!({})));
+    assert_eq!(
+        found["people"],
+        json!([{"name": "Jo Vance", "role": "keeps the archive", "phone": "+4930901820"}])
+    );
+    assert_eq!(
+        (&found["addresses"], &found["business"]),
+        (&json!([]), &json!({}))
+    );
     assert_eq!(found["model"], json!({"used": true}));
     assert_eq!(asked.questions.len(), 1);
-    assert!(asked.questions[0].messages[0].text.ends_with("What the caller is after: the archive"));
+    assert!(
+        asked.questions[0].messages[0]
+            .text
+            .ends_with("What the caller is after: the archive")
+    );
 }
 
 #[test]
 fn without_an_answer_the_rules_stand() {
-    let asked = page("<a href=mailto:a@acme.de>x</a>").analyse_with::<Contacts>(json!({}), |_| Err("too dear".to_owned()));
+    let asked = page("<a href=mailto:a@acme.de>x</a>")
+        .analyse_with::<Contacts>(json!({}), |_| Err("too dear".to_owned()));
     let found = asked.answer();
     assert_eq!(values(&found["emails"]), ["a@acme.de"]);
     assert_eq!(found["model"], json!({"used": false, "reason": "too dear"}));
@@ -85,14 +118,22 @@ fn without_an_answer_the_rules_stand() {
 
 #[test]
 fn a_small_model_gets_the_lines_that_matter() {
-    let html = format!("<p>{}</p><p>Tel 030 901820</p>", "<p>words of no use</p>".repeat(4_000));
+    let html = format!(
+        "<p>{}</p><p>Tel 030 901820</p>",
+        "<p>words of no use</p>".repeat(4_000)
+    );
     let model = trawl_sdk::analyst::Model {
         context_tokens: 2_000,
         ..testkit::MODEL
     };
-    let asked = page(&html).analyse_as::<Contacts>(json!({}), Some(model), |_| Err("no".to_owned()));
+    let asked =
+        page(&html).analyse_as::<Contacts>(json!({}), Some(model), |_| Err("no".to_owned()));
     let text = &asked.questions[0].messages[1].text;
-    assert!(text.len() < 2_100 && text.contains("030 901820"), "{}", text.len());
+    assert!(
+        text.len() < 2_100 && text.contains("030 901820"),
+        "{}",
+        text.len()
+    );
 }
 
 #[test]
@@ -113,16 +154,36 @@ fn pages_are_joined_without_repeats() {
         "addresses": [{"text": "Weg 1, 10115 Berlin, DE", "street": "Weg 1", "postal_code": "10115", "country": "DE"}],
         "business": {"legal_name": "ACME GmbH", "vat_id": "DE1"}
     });
-    let findings = vec![finding("https://acme.de/", one), finding("https://acme.de/b", two), finding("https://acme.de/c", json!("broken"))];
+    let findings = vec![
+        finding("https://acme.de/", one),
+        finding("https://acme.de/b", two),
+        finding("https://acme.de/c", json!("broken")),
+    ];
     let joined = join::<Contacts>(findings, json!({})).unwrap();
     let contacts = joined["contacts"].as_array().unwrap();
-    let kinds: Vec<&str> = contacts.iter().filter_map(|contact| contact["kind"].as_str()).collect();
-    assert_eq!(kinds, ["business", "person", "email", "phone", "address", "social"]);
+    let kinds: Vec<&str> = contacts
+        .iter()
+        .filter_map(|contact| contact["kind"].as_str())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["business", "person", "email", "phone", "address", "social"]
+    );
     for contact in contacts {
-        assert_eq!(contact["pages"], json!(["https://acme.de/", "https://acme.de/b"]), "{contact}");
+        assert_eq!(
+            contact["pages"],
+            json!(["https://acme.de/", "https://acme.de/b"]),
+            "{contact}"
+        );
     }
     assert_eq!(contacts[2]["value"], "info@acme.de");
-    assert_eq!(contacts[2]["details"], json!({"sources": ["text", "mailto"], "name": "Desk"}));
-    assert_eq!(contacts[1]["details"], json!({"name": "Ann Lee", "role": "CEO"}));
+    assert_eq!(
+        contacts[2]["details"],
+        json!({"sources": ["text", "mailto"], "name": "Desk"})
+    );
+    assert_eq!(
+        contacts[1]["details"],
+        json!({"name": "Ann Lee", "role": "CEO"})
+    );
     assert_eq!(contacts[3]["details"]["extension"], "4");
 }

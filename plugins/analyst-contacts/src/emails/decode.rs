@@ -10,7 +10,9 @@ pub(super) fn cloudflare(hex: &str) -> Option<String> {
     if hex.len() < 8 || hex.len() > ENCODED_BYTES_MAX || !hex.len().is_multiple_of(2) {
         return None;
     }
-    let mut bytes = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
+    let mut bytes = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
     let key = bytes.next()??;
     let decoded: Option<Vec<u8>> = bytes.map(|byte| Some(byte? ^ key)).collect();
     String::from_utf8(decoded?).ok()
@@ -74,7 +76,10 @@ pub(super) fn typo3(text: &str) -> Option<String> {
 fn moved(character: char, offset: i32) -> char {
     let ranges = [(0x2b, 0x3a), (0x40, 0x5a), (0x61, 0x7a)];
     let code = character as i32;
-    let Some((first, last)) = ranges.into_iter().find(|range| (range.0..=range.1).contains(&code)) else {
+    let Some((first, last)) = ranges
+        .into_iter()
+        .find(|range| (range.0..=range.1).contains(&code))
+    else {
         return character;
     };
     let turned = first + (code - first + offset).rem_euclid(last - first + 1);
@@ -91,7 +96,15 @@ pub(super) fn hidden(value: &str) -> Option<(String, bool)> {
     if let Some(address) = plain(value) {
         return Some((address, false));
     }
-    let decoded = [base64(value), Some(reversed(value)), Some(rot13(value)), base64(&reversed(value)), typo3(value)];
+    let decoded = [
+        base64(value),
+        Some(reversed(value)),
+        Some(rot13(value)),
+        base64(&reversed(value)),
+        typo3(value),
+    ];
     let mut decoded = decoded.into_iter().flatten();
-    decoded.find_map(|text| plain(&text)).map(|address| (address, true))
+    decoded
+        .find_map(|text| plain(&text))
+        .map(|address| (address, true))
 }

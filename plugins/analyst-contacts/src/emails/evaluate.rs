@@ -105,7 +105,11 @@ impl Reader {
         let Some(Outcome { value, is_made }) = self.expression(0) else {
             return true;
         };
-        let is_shown = is_property && matches!(name, "innerHTML" | "textContent" | "innerText" | "href" | "outerHTML" | "location");
+        let is_shown = is_property
+            && matches!(
+                name,
+                "innerHTML" | "textContent" | "innerText" | "href" | "outerHTML" | "location"
+            );
         if is_made || is_shown {
             self.emit(&value);
         }
@@ -131,7 +135,19 @@ impl Reader {
         }
         self.at = start + 2;
         let is_write = matches!(name, "write" | "writeln");
-        let is_shown = is_write || matches!(name, "html" | "append" | "text" | "insertAdjacentHTML" | "attr" | "setAttribute" | "after" | "before" | "open");
+        let is_shown = is_write
+            || matches!(
+                name,
+                "html"
+                    | "append"
+                    | "text"
+                    | "insertAdjacentHTML"
+                    | "attr"
+                    | "setAttribute"
+                    | "after"
+                    | "before"
+                    | "open"
+            );
         let Some(result) = self.expression(0) else {
             return true;
         };
@@ -193,7 +209,9 @@ impl Reader {
                 self.at += 1;
                 let index = self.expression(depth + 1);
                 match (index.map(|index| index.value), &result.value) {
-                    (Some(Value::Number(index)), Value::List(list)) if self.is_sign(0, ']') && (index as usize) < list.len() => {
+                    (Some(Value::Number(index)), Value::List(list))
+                        if self.is_sign(0, ']') && (index as usize) < list.len() =>
+                    {
                         result = Outcome {
                             value: list[index as usize].clone(),
                             is_made: result.is_made,
@@ -207,7 +225,11 @@ impl Reader {
                     }
                 }
             }
-            let (Some(Token::Name(name)), true, true) = (self.peek(1).cloned(), self.is_sign(0, '.'), self.is_sign(2, '(')) else {
+            let (Some(Token::Name(name)), true, true) = (
+                self.peek(1).cloned(),
+                self.is_sign(0, '.'),
+                self.is_sign(2, '('),
+            ) else {
                 return Some(result);
             };
             let back = self.at;
@@ -275,10 +297,21 @@ impl Reader {
             },
             name => name.to_owned(),
         };
-        if self.is_sign(1, '(') {
+        // `String.fromCharCode.apply(null, codes)`
+        let is_applied = self.is_sign(1, '.')
+            && self.peek(2) == Some(&Token::Name("apply".to_owned()))
+            && self.is_sign(3, '(')
+            && self.is_sign(5, ',');
+        if self.is_sign(1, '(') || is_applied {
             let back = self.at;
-            self.at += 2;
-            let value = self.arguments(')', depth).and_then(|values| function(&name, &values));
+            self.at += if is_applied { 6 } else { 2 };
+            // `...codes`
+            while self.is_sign(0, '.') {
+                self.at += 1;
+            }
+            let value = self
+                .arguments(')', depth)
+                .and_then(|values| function(&name, &values));
             if value.is_none() {
                 self.at = back;
             }
@@ -324,7 +357,10 @@ impl Reader {
         Some(match (name, of) {
             ("split", Value::Text(text)) => Value::List(match first? {
                 "" => text.chars().map(|c| Value::Text(c.to_string())).collect(),
-                separator => text.split(separator).map(|part| Value::Text(part.to_owned())).collect(),
+                separator => text
+                    .split(separator)
+                    .map(|part| Value::Text(part.to_owned()))
+                    .collect(),
             }),
             ("reverse", Value::List(list)) => Value::List(list.iter().rev().cloned().collect()),
             ("join", Value::List(list)) => {
@@ -335,7 +371,9 @@ impl Reader {
                 let rest: String = arguments.iter().map(written).collect();
                 Value::Text(format!("{text}{rest}"))
             }
-            ("toString" | "trim" | "toLowerCase" | "valueOf", Value::Text(text)) => Value::Text(text.clone()),
+            ("toString" | "trim" | "toLowerCase" | "valueOf", Value::Text(text)) => {
+                Value::Text(text.clone())
+            }
             _ => return None,
         })
     }
@@ -383,6 +421,10 @@ impl Reader {
 
 fn function(name: &str, values: &[Value]) -> Option<Value> {
     if name == "fromCharCode" || name == "fromCodePoint" {
+        let values = match values {
+            [Value::List(list)] => list.as_slice(),
+            values => values,
+        };
         let characters = values.iter().map(|value| match value {
             Value::Number(code) => char::from_u32(*code as u32),
             Value::Text(code) => char::from_u32(code.parse().ok()?),

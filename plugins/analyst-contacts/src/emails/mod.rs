@@ -33,19 +33,29 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
         let raw = element.text();
         let turned: String = raw.chars().rev().collect();
         text::scan(&raw, &mut |address, _| emails.refuse(address));
-        text::scan(&turned, &mut |address, _| emails.add(address, "reversed", Trust::Shown));
+        text::scan(&turned, &mut |address, _| {
+            emails.add(address, "reversed", Trust::Shown)
+        });
     }
     attributes::scan(page, &mut emails);
     let is_in_references = |address: &str| source.contains("&#") && !source.contains(address);
     text::scan(page.text(), &mut |address, before| {
-        let how = if is_in_references(address) { "entity" } else { "text" };
+        let how = if is_in_references(address) {
+            "entity"
+        } else {
+            "text"
+        };
         if !verify::is_sample(address, before) {
             emails.add(address, how, Trust::Shown);
         }
     });
-    spoken::scan(page.text(), &mut |address| emails.add(address, "obfuscated", Trust::Shown));
+    spoken::scan(page.text(), &mut |address| {
+        emails.add(address, "obfuscated", Trust::Shown)
+    });
     for script in &page.scripts {
-        script::scan(script, &mut |address| emails.add(address, "script", Trust::Shown));
+        script::scan(script, &mut |address| {
+            emails.add(address, "script", Trust::Shown)
+        });
     }
     emails.found
 }
@@ -69,7 +79,9 @@ fn links(page: &Page<'_>, emails: &mut Emails) {
             for address in percent_decoded(list).split([',', ';']) {
                 emails.add_named(address.trim(), "mailto", Trust::Declared, name.clone());
                 // `mailto:info(at)acme.de` is no address, but says one.
-                spoken::scan(address, &mut |address| emails.add(address, "obfuscated", Trust::Declared));
+                spoken::scan(address, &mut |address| {
+                    emails.add(address, "obfuscated", Trust::Declared)
+                });
             }
         }
     }
@@ -83,7 +95,11 @@ fn structured(page: &Page<'_>, emails: &mut Emails) {
         let is_person = trawl_sdk::embedded::has_type(object, &["Person"]);
         let name = object.get("name").and_then(string).filter(|_| is_person);
         let several = value.as_array().map_or(&[][..], Vec::as_slice);
-        for text in several.iter().chain(Some(value).filter(|value| !value.is_array())).filter_map(Value::as_str) {
+        for text in several
+            .iter()
+            .chain(Some(value).filter(|value| !value.is_array()))
+            .filter_map(Value::as_str)
+        {
             let text = text.trim();
             let address = text.strip_prefix("mailto:").unwrap_or(text);
             let address = address.split('?').next().unwrap_or_default();
@@ -110,7 +126,13 @@ impl Emails {
         self.add_named(address, source, trust, None);
     }
 
-    fn add_named(&mut self, address: &str, source: &'static str, trust: Trust, name: Option<String>) {
+    fn add_named(
+        &mut self,
+        address: &str,
+        source: &'static str,
+        trust: Trust,
+        name: Option<String>,
+    ) {
         let Some(value) = verify::address(address, trust) else {
             return;
         };

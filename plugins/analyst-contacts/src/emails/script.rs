@@ -11,12 +11,23 @@ const SCRIPT_BYTES_MAX: usize = 200_000;
 
 /// What a script must hold one of to be read at all.
 const SIGNS: [&str; 10] = [
-    "fromCharCode", "atob(", "document.write", "mailto", "ailto", "innerHTML", "reverse()", "location", "rot13", "CryptMailto",
+    "fromCharCode",
+    "atob(",
+    "document.write",
+    "mailto",
+    "ailto",
+    "innerHTML",
+    "reverse()",
+    "location",
+    "rot13",
+    "CryptMailto",
 ];
 
 /// Calls `found` with each address.
 pub(super) fn scan(script: &str, found: &mut dyn FnMut(&str)) {
-    if script.len() > SCRIPT_BYTES_MAX || !SIGNS.iter().any(|sign| script.contains(sign)) && script.len() > 2_000 {
+    if script.len() > SCRIPT_BYTES_MAX
+        || !SIGNS.iter().any(|sign| script.contains(sign)) && script.len() > 2_000
+    {
         return;
     }
     let Made { texts, calls } = evaluate::run(script);
@@ -26,7 +37,9 @@ pub(super) fn scan(script: &str, found: &mut dyn FnMut(&str)) {
         super::spoken::scan(&decoded, &mut |address| found(address));
         let is_turned = decoded.starts_with(':') || decoded.contains(":otliam");
         if is_turned {
-            text::scan(&decode::reversed(&decoded), &mut |address, _| found(address));
+            text::scan(&decode::reversed(&decoded), &mut |address, _| {
+                found(address)
+            });
         }
     }
     for (name, argument) in &calls {

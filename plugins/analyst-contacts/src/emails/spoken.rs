@@ -5,21 +5,89 @@ use super::verify::{Trust, address};
 
 /// What `@` is called. In brackets each will do; bare ones are words of sentences too.
 const AT: [&str; 26] = [
-    "at", "@", "ät", "a", "æt", "et", "arroba", "arobase", "arobas", "chiocciola", "klammeraffe", "affe", "apenstaartje", "małpa", "malpa", "zavináč",
-    "zavinac", "kukac", "snabel-a", "snabela", "alfa-krøll", "krøllalfa", "собака", "собачка", "παπάκι", "at-sign",
+    "at",
+    "@",
+    "ät",
+    "a",
+    "æt",
+    "et",
+    "arroba",
+    "arobase",
+    "arobas",
+    "chiocciola",
+    "klammeraffe",
+    "affe",
+    "apenstaartje",
+    "małpa",
+    "malpa",
+    "zavináč",
+    "zavinac",
+    "kukac",
+    "snabel-a",
+    "snabela",
+    "alfa-krøll",
+    "krøllalfa",
+    "собака",
+    "собачка",
+    "παπάκι",
+    "at-sign",
 ];
 /// Bare words for `@` that mean nothing else in a sentence.
 const AT_ALONE: [&str; 15] = [
-    "arroba", "arobase", "arobas", "chiocciola", "klammeraffe", "apenstaartje", "małpa", "zavináč", "zavinac", "kukac", "snabela", "snabel-a",
-    "собака", "собачка", "παπάκι",
+    "arroba",
+    "arobase",
+    "arobas",
+    "chiocciola",
+    "klammeraffe",
+    "apenstaartje",
+    "małpa",
+    "zavináč",
+    "zavinac",
+    "kukac",
+    "snabela",
+    "snabel-a",
+    "собака",
+    "собачка",
+    "παπάκι",
 ];
 /// What a dot is called.
 const DOT: [&str; 18] = [
-    ".", "dot", "punkt", "punto", "point", "ponto", "punct", "piste", "tečka", "bodka", "bod", "kropka", "nokta", "точка", "τελεία", "pont", "punt", "dott",
+    ".",
+    "dot",
+    "punkt",
+    "punto",
+    "point",
+    "ponto",
+    "punct",
+    "piste",
+    "tečka",
+    "bodka",
+    "bod",
+    "kropka",
+    "nokta",
+    "точка",
+    "τελεία",
+    "pont",
+    "punt",
+    "dott",
 ];
 /// Bare words for a dot.
 const DOT_ALONE: [&str; 15] = [
-    "dot", "punkt", "punto", "point", "ponto", "punct", "piste", "tečka", "bodka", "kropka", "nokta", "точка", "τελεία", "pont", "punt",
+    "dot",
+    "punkt",
+    "punto",
+    "point",
+    "ponto",
+    "punct",
+    "piste",
+    "tečka",
+    "bodka",
+    "kropka",
+    "nokta",
+    "точка",
+    "τελεία",
+    "pont",
+    "punt",
 ];
 
 const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
@@ -59,8 +127,15 @@ fn sign(text: &str, names: &[&str], alone: &[&str]) -> Option<Sign> {
     if OPENING.contains(&first) {
         let inner = &trimmed[first.len_utf8()..];
         let closing = closing(first);
-        let end = inner.char_indices().take(WORD_CHARACTERS_MAX).find(|(_, c)| *c == closing)?.0;
-        let name = inner[..end].trim().trim_matches(['-', '_', '"', '\'']).to_lowercase();
+        let end = inner
+            .char_indices()
+            .take(WORD_CHARACTERS_MAX)
+            .find(|(_, c)| *c == closing)?
+            .0;
+        let name = inner[..end]
+            .trim()
+            .trim_matches(['-', '_', '"', '\''])
+            .to_lowercase();
         let mut length = blanks + first.len_utf8() + end + closing.len_utf8();
         if first == '<' && !names.contains(&name.as_str()) || !names.contains(&name.as_str()) {
             return None;
@@ -108,7 +183,11 @@ fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
     let (domain, n_spoken) = domain_of(after);
     let has_dot = n_spoken > 0;
     // `at` is a word of sentences: only a spoken dot, or capitals, make it a sign.
-    let is_sure = sign.is_bracketed || sign.is_word_alone || has_dot || sign.is_shouted || is_announced(before, &local);
+    let is_sure = sign.is_bracketed
+        || sign.is_word_alone
+        || has_dot
+        || sign.is_shouted
+        || is_announced(before, &local);
     if !is_sure {
         return None;
     }
@@ -118,8 +197,12 @@ fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
 /// Whether the words before say that an address follows: `e-mail: info at acme.de`.
 fn is_announced(before: &str, local: &str) -> bool {
     let before = before.trim_end();
-    let before = before[..before.len().saturating_sub(local.len())].trim_end().to_lowercase();
-    ["mail:", "email:", "correo:", "courriel :", "courriel:"].iter().any(|word| before.ends_with(word))
+    let before = before[..before.len().saturating_sub(local.len())]
+        .trim_end()
+        .to_lowercase();
+    ["mail:", "email:", "correo:", "courriel :", "courriel:"]
+        .iter()
+        .any(|word| before.ends_with(word))
 }
 
 fn is_local(character: char) -> bool {
@@ -151,7 +234,9 @@ fn local_of(before: &str) -> Option<String> {
 fn without_dot(text: &str) -> Option<&str> {
     let trimmed = text.trim_end_matches([' ', '\u{a0}']);
     let last = trimmed.chars().next_back()?;
-    let opening = OPENING.into_iter().find(|&opening| closing(opening) == last);
+    let opening = OPENING
+        .into_iter()
+        .find(|&opening| closing(opening) == last);
     let (start, name) = match opening {
         Some(opening) => {
             let inner = &trimmed[..trimmed.len() - last.len_utf8()];
@@ -162,7 +247,14 @@ fn without_dot(text: &str) -> Option<&str> {
             let word = end_of(trimmed, char::is_alphabetic);
             let start = trimmed.len() - word.len();
             let is_apart = trimmed.len() < text.len() && trimmed[..start].ends_with(' ');
-            (start, if is_apart && DOT_ALONE.contains(&word.to_lowercase().as_str()) { word } else { return None })
+            (
+                start,
+                if is_apart && DOT_ALONE.contains(&word.to_lowercase().as_str()) {
+                    word
+                } else {
+                    return None;
+                },
+            )
         }
     };
     let is_dot = DOT.contains(&name.to_lowercase().as_str());
@@ -171,7 +263,11 @@ fn without_dot(text: &str) -> Option<&str> {
 
 /// The domain that begins here, and how many of its dots are said in words.
 fn domain_of(after: &str) -> (String, usize) {
-    let is_domain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-') || (!c.is_ascii() && c.is_alphanumeric() && is_word(c));
+    let is_domain = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '.' | '-')
+            || (!c.is_ascii() && c.is_alphanumeric() && is_word(c))
+    };
     let mut rest = after.trim_start_matches([' ', '\u{a0}']);
     let (mut domain, mut n_spoken) = (String::new(), 0);
     for _ in 0..DOTS_MAX {

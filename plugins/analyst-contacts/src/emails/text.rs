@@ -2,11 +2,15 @@
 
 /// Characters between which an `@` makes an address.
 fn is_local(character: char) -> bool {
-    character.is_ascii_alphanumeric() || "._%+'&-".contains(character) || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
+    character.is_ascii_alphanumeric()
+        || "._%+'&-".contains(character)
+        || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
 }
 
 fn is_domain(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '.' | '-') || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
+    character.is_ascii_alphanumeric()
+        || matches!(character, '.' | '-')
+        || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
 }
 
 /// Letters of scripts that set words apart: in others an address would take the sentence around it along.
@@ -15,7 +19,18 @@ pub(super) fn is_word(character: char) -> bool {
 }
 
 /// Signs that stand for `@`, as people in Japan write it for others to change back.
-const SIGNS: [char; 8] = ['@', '＠', '★', '☆', '◎', '●', '■', '◆'];
+const SIGNS: [char; 10] = ['@', '＠', '★', '☆', '◎', '●', '■', '◆', '#', '＃'];
+
+/// Whether the line says what to put in the place of its sign: `sales#acme.cn (# 换成 @)`.
+fn is_explained(line: &str, sign: char) -> bool {
+    line.matches(sign).count() > 1 && line.contains(['@', '＠'])
+}
+
+fn line_around(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |start| start + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    &text[start..end]
+}
 
 /// Calls `found` with each address and the text before it.
 pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
@@ -28,6 +43,9 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
         if local.is_empty() || !domain.contains('.') {
             continue;
         }
+        if matches!(sign, '#' | '＃') && !is_explained(line_around(text, at), sign) {
+            continue;
+        }
         let before = &before[..before.len() - local.len()];
         if is_elsewhere(before, local, &after[domain.len()..]) {
             continue;
@@ -38,13 +56,22 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
 
 /// An address of something else than a mailbox: of a machine to log in to, of a file in a store of packages.
 fn is_elsewhere(before: &str, local: &str, after: &str) -> bool {
-    let is_login = after.starts_with(':') && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');
-    let is_url = before.ends_with("://") || before.ends_with('/') || before.ends_with(':') && before[..before.len() - 1].contains("://") && !before.contains(' ');
+    let is_login = after.starts_with(':')
+        && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');
+    let is_url = before.ends_with("://")
+        || before.ends_with('/')
+        || before.ends_with(':')
+            && before[..before.len() - 1].contains("://")
+            && !before.contains(' ');
     (local == "git" && is_login) || is_url || before.ends_with('@')
 }
 
 pub(super) fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
-    let start = text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last();
+    let start = text
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| is_part(*c))
+        .last();
     &text[start.map_or(text.len(), |(at, _)| at)..]
 }
 
@@ -57,12 +84,20 @@ pub(super) fn start_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
 pub(super) fn trimmed(domain: &str) -> &str {
     let domain = domain.trim_end_matches(['.', '-']);
     match domain.rsplit_once('.') {
-        Some((rest, last)) if rest.contains('.') && starts_sentence(last) && !rest.contains(char::is_uppercase) => rest,
+        Some((rest, last))
+            if rest.contains('.')
+                && starts_sentence(last)
+                && !rest.contains(char::is_uppercase) =>
+        {
+            rest
+        }
         _ => domain,
     }
 }
 
 fn starts_sentence(word: &str) -> bool {
     let mut characters = word.chars();
-    characters.next().is_some_and(char::is_uppercase) && characters.all(char::is_lowercase) && word.len() > 1
+    characters.next().is_some_and(char::is_uppercase)
+        && characters.all(char::is_lowercase)
+        && word.len() > 1
 }

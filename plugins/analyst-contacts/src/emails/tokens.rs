@@ -29,17 +29,25 @@ pub(super) fn tokens(script: &str) -> Vec<Token> {
             }
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
-            '/' if matches!(tokens.last(), None | Some(Token::Sign('(' | ',' | '=' | ':'))) => {
+            '/' if matches!(
+                tokens.last(),
+                None | Some(Token::Sign('(' | ',' | '=' | ':'))
+            ) =>
+            {
                 let (body, length) = pattern(rest);
                 tokens.push(Token::Pattern(body));
                 length
             }
             '<' if rest.starts_with("<!--") => rest.find('\n').unwrap_or(rest.len()),
             _ if character.is_ascii_digit() => {
-                let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                let end = rest
+                    .find(|c: char| !c.is_ascii_alphanumeric())
+                    .unwrap_or(rest.len());
                 let digits = &rest[..end];
                 let number = match digits.strip_prefix("0x") {
-                    Some(hex) => i64::from_str_radix(hex, 16).map(|number| number as f64).ok(),
+                    Some(hex) => i64::from_str_radix(hex, 16)
+                        .map(|number| number as f64)
+                        .ok(),
                     None => digits.parse().ok(),
                 };
                 tokens.push(Token::Number(number.unwrap_or(f64::NAN)));
@@ -94,7 +102,9 @@ fn text(rest: &str, quote: char) -> (String, usize) {
             }
         };
         let hex = rest.get(at + 1..at + 1 + n_digits);
-        let decoded = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
+        let decoded = hex
+            .and_then(|hex| u32::from_str_radix(hex, 16).ok())
+            .and_then(char::from_u32);
         if let Some(decoded) = decoded {
             out.push(decoded);
             characters.nth(n_digits - 1);
@@ -114,7 +124,10 @@ fn pattern(rest: &str) -> (String, usize) {
             '[' => is_class = true,
             ']' => is_class = false,
             '/' if !is_class => {
-                let flags = rest[at + 1..].bytes().take_while(u8::is_ascii_alphabetic).count();
+                let flags = rest[at + 1..]
+                    .bytes()
+                    .take_while(u8::is_ascii_alphabetic)
+                    .count();
                 return (rest[1..at].to_owned(), at + 1 + flags);
             }
             '\n' => break,

@@ -20,15 +20,17 @@ const KEY_DIGITS_MIN: usize = 20;
 
 /// Ends of file names that follow an `@` in names of images and packages.
 const FILES: [&str; 26] = [
-    "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp", "tif", "tiff", "css", "scss", "js", "mjs", "ts", "tsx", "jsx", "json", "html",
-    "xml", "woff", "woff2", "ttf", "mp4", "webm",
+    "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp", "tif", "tiff", "css", "scss",
+    "js", "mjs", "ts", "tsx", "jsx", "json", "html", "xml", "woff", "woff2", "ttf", "mp4", "webm",
 ];
 
 /// Domains that nothing can be sent to.
 const NOWHERE: [&str; 5] = ["local", "internal", "lan", "localdomain", "invalid"];
 
 /// Top-level domains of two letters that are no region of the table of numbering plans.
-const TWO_LETTERS: [&str; 14] = ["uk", "eu", "su", "aq", "bv", "gs", "hm", "pn", "tf", "um", "cs", "yu", "an", "sj"];
+const TWO_LETTERS: [&str; 14] = [
+    "uk", "eu", "su", "aq", "bv", "gs", "hm", "pn", "tf", "um", "cs", "yu", "an", "sj",
+];
 
 /// Longer top-level domains that addresses are seen with. Others count where the page itself says that it is an address.
 const LONG: &str = " com org net info biz edu gov mil int name pro aero coop museum jobs mobi travel tel cat asia post xxx arpa test example \
@@ -49,20 +51,79 @@ const LONG: &str = " com org net info biz edu gov mil int name pro aero coop mus
 
 /// Local parts and domains that stand for anybody's.
 const SAMPLE_LOCALS: [&str; 24] = [
-    "you", "your", "yourname", "your.name", "your-name", "youremail", "your.email", "name", "user", "username", "someone", "somebody", "example",
-    "email", "mail", "me", "xxx", "abc", "firstname.lastname", "first.last", "vorname.nachname", "max.mustermann", "john.doe", "jane.doe",
+    "you",
+    "your",
+    "yourname",
+    "your.name",
+    "your-name",
+    "youremail",
+    "your.email",
+    "name",
+    "user",
+    "username",
+    "someone",
+    "somebody",
+    "example",
+    "email",
+    "mail",
+    "me",
+    "xxx",
+    "abc",
+    "firstname.lastname",
+    "first.last",
+    "vorname.nachname",
+    "max.mustermann",
+    "john.doe",
+    "jane.doe",
 ];
 const SAMPLE_DOMAINS: [&str; 20] = [
-    "example.com", "example.org", "example.net", "example.de", "domain.com", "domain.tld", "yourdomain.com", "your-domain.com", "yourdomain.tld",
-    "yourcompany.com", "company.com", "website.com", "yoursite.com", "site.com", "email.com", "mail.com", "mysite.com", "domaine.fr", "dominio.com",
+    "example.com",
+    "example.org",
+    "example.net",
+    "example.de",
+    "domain.com",
+    "domain.tld",
+    "yourdomain.com",
+    "your-domain.com",
+    "yourdomain.tld",
+    "yourcompany.com",
+    "company.com",
+    "website.com",
+    "yoursite.com",
+    "site.com",
+    "email.com",
+    "mail.com",
+    "mysite.com",
+    "domaine.fr",
+    "dominio.com",
     "ihredomain.de",
 ];
 /// Domains that are only ever samples.
 const SAMPLE_DOMAINS_ALWAYS: [&str; 9] = [
-    "yourdomain.com", "your-domain.com", "yourdomain.tld", "domain.tld", "yourcompany.com", "yoursite.com", "domain.com", "sentry.io", "ihredomain.de",
+    "yourdomain.com",
+    "your-domain.com",
+    "yourdomain.tld",
+    "domain.tld",
+    "yourcompany.com",
+    "yoursite.com",
+    "domain.com",
+    "sentry.io",
+    "ihredomain.de",
 ];
 /// What stands before a sample.
-const SAMPLE_WORDS: [&str; 11] = ["e.g.", "e.g.,", "z.b.", "z. b.", "p.ex.", "ex.:", "example:", "for example", "for instance", "such as", "beispiel:"];
+const SAMPLE_WORDS: [&str; 11] = [
+    "e.g.",
+    "e.g.,",
+    "z.b.",
+    "z. b.",
+    "p.ex.",
+    "ex.:",
+    "example:",
+    "for example",
+    "for instance",
+    "such as",
+    "beispiel:",
+];
 
 /// The address in one form (domain in lower case), or `None` when it is none.
 pub(crate) fn address(text: &str, trust: Trust) -> Option<String> {
@@ -70,7 +131,9 @@ pub(crate) fn address(text: &str, trust: Trust) -> Option<String> {
     let (local, domain) = text.rsplit_once('@')?;
     let (local, domain) = without_trap(local, domain);
     let domain = domain.trim_end_matches(['.', '-', '_']).to_lowercase();
-    let is_address = local.len() + domain.len() < ADDRESS_BYTES_MAX && is_local(&local, trust) && is_domain(&domain, trust);
+    let is_address = local.len() + domain.len() < ADDRESS_BYTES_MAX
+        && is_local(&local, trust)
+        && is_domain(&domain, trust);
     (is_address && !is_sample_address(&local, &domain, trust)).then(|| format!("{local}@{domain}"))
 }
 
@@ -95,7 +158,9 @@ fn is_local(local: &str, trust: Trust) -> bool {
         Trust::Declared => local.chars().all(|c| is_allowed(c) || c.is_alphanumeric()),
         Trust::Shown => local.chars().all(is_plain) && !local.contains('%'),
     };
-    let is_key = local.len() >= KEY_DIGITS_MIN && local.bytes().all(|byte| byte.is_ascii_hexdigit()) && local.bytes().any(|byte| byte.is_ascii_digit());
+    let is_key = local.len() >= KEY_DIGITS_MIN
+        && local.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && local.bytes().any(|byte| byte.is_ascii_digit());
     is_good
         && (1..=LOCAL_BYTES_MAX).contains(&local.len())
         && !local.starts_with('.')
@@ -142,7 +207,9 @@ fn is_sample_address(local: &str, domain: &str, trust: Trust) -> bool {
         return true;
     }
     let local = local.to_lowercase();
-    trust == Trust::Shown && SAMPLE_LOCALS.contains(&local.as_str()) && SAMPLE_DOMAINS.contains(&domain)
+    trust == Trust::Shown
+        && SAMPLE_LOCALS.contains(&local.as_str())
+        && SAMPLE_DOMAINS.contains(&domain)
 }
 
 /// Whether the words in front of an address say that it only shows what one looks like.

@@ -30,7 +30,13 @@ const PROPERTIES: [(&str, &str); 20] = [
 ];
 
 /// Properties that belong to the card's address.
-const ADDRESS: [&str; 5] = ["streetAddress", "postalCode", "addressLocality", "addressRegion", "addressCountry"];
+const ADDRESS: [&str; 5] = [
+    "streetAddress",
+    "postalCode",
+    "addressLocality",
+    "addressRegion",
+    "addressCountry",
+];
 
 /// The card; `None` when it names nobody and nothing.
 pub(super) fn item(card: Element<'_>) -> Option<Item> {
@@ -46,8 +52,14 @@ pub(super) fn item(card: Element<'_>) -> Option<Item> {
             let Some((_, name)) = PROPERTIES.iter().find(|(known, _)| *known == class) else {
                 continue;
             };
-            let place = if ADDRESS.contains(name) { &mut address } else { &mut properties };
-            place.entry(*name).or_insert_with(|| Value::from(value(element)));
+            let place = if ADDRESS.contains(name) {
+                &mut address
+            } else {
+                &mut properties
+            };
+            place
+                .entry(*name)
+                .or_insert_with(|| Value::from(value(element)));
         }
     }
     let organization = properties.remove("organization");
@@ -61,12 +73,22 @@ pub(super) fn item(card: Element<'_>) -> Option<Item> {
         (None, None) => false,
     };
     for (text, is_fax) in phones {
-        properties.insert(if is_fax { "faxNumber" } else { "telephone" }.to_owned(), Value::from(text));
+        properties.insert(
+            if is_fax { "faxNumber" } else { "telephone" }.to_owned(),
+            Value::from(text),
+        );
     }
     if properties.is_empty() && address.is_empty() {
         return None;
     }
-    properties.insert("@type".to_owned(), Value::from(if is_organization { "Organization" } else { "Person" }));
+    properties.insert(
+        "@type".to_owned(),
+        Value::from(if is_organization {
+            "Organization"
+        } else {
+            "Person"
+        }),
+    );
     if !address.is_empty() {
         address.insert("@type".to_owned(), Value::from("PostalAddress"));
         properties.insert("address".to_owned(), Value::Object(address));
@@ -81,7 +103,9 @@ pub(super) fn item(card: Element<'_>) -> Option<Item> {
 fn phone(element: Element<'_>) -> (String, bool) {
     let inner = |class: &str| {
         let mut inside = element.descendants().filter_map(|node| node.as_element());
-        inside.find(|inner| inner.has_class(class)).map(|inner| value(inner))
+        inside
+            .find(|inner| inner.has_class(class))
+            .map(|inner| value(inner))
     };
     let is_fax = inner("type").is_some_and(|kind| kind.eq_ignore_ascii_case("fax"));
     (inner("value").unwrap_or_else(|| value(element)), is_fax)

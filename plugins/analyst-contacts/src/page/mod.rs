@@ -119,7 +119,10 @@ impl<'a> Page<'a> {
                 "style" => is_reversed = is_reversing(value),
                 "class" if self.items.len() < ITEMS_MAX => {
                     let mut classes = value.split_ascii_whitespace();
-                    if classes.clone().any(|class| matches!(class, "vcard" | "h-card")) {
+                    if classes
+                        .clone()
+                        .any(|class| matches!(class, "vcard" | "h-card"))
+                    {
                         self.items.extend(hcard::item(element));
                     }
                     is_reversed |= classes.any(|class| reversing.iter().any(|own| own == class));
@@ -150,16 +153,28 @@ impl<'a> Page<'a> {
         let mut phones = Vec::new();
         for (element, href) in &self.links {
             let (scheme, number) = href.trim().split_once(':').unwrap_or_default();
-            if ["tel", "callto", "sms", "fax"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-                let is_fax = scheme.eq_ignore_ascii_case("fax") || element.text().to_lowercase().contains("fax");
+            if ["tel", "callto", "sms", "fax"]
+                .iter()
+                .any(|known| scheme.eq_ignore_ascii_case(known))
+            {
+                let is_fax = scheme.eq_ignore_ascii_case("fax")
+                    || element.text().to_lowercase().contains("fax");
                 phones.push((percent_decoded(number), is_fax.then_some("fax")));
             }
         }
         for item in self.objects() {
-            for (name, kind) in [("telephone", None), ("phone", None), ("faxNumber", Some("fax"))] {
+            for (name, kind) in [
+                ("telephone", None),
+                ("phone", None),
+                ("faxNumber", Some("fax")),
+            ] {
                 let value = item.get(name);
-                let several = value.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-                let texts = several.iter().chain(value.filter(|value| !value.is_array()));
+                let several = value
+                    .and_then(Value::as_array)
+                    .map_or(&[][..], Vec::as_slice);
+                let texts = several
+                    .iter()
+                    .chain(value.filter(|value| !value.is_array()));
                 phones.extend(texts.filter_map(string).map(|text| (text.to_owned(), kind)));
             }
         }
@@ -172,7 +187,9 @@ impl<'a> Page<'a> {
     }
 
     /// Every object of the page's structured data, with where it came from.
-    pub(crate) fn objects_with_source(&self) -> impl Iterator<Item = (&'static str, &serde_json::Map<String, Value>)> {
+    pub(crate) fn objects_with_source(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, &serde_json::Map<String, Value>)> {
         self.items.iter().flat_map(|item| {
             items(std::slice::from_ref(&item.value)).map(|object| (item.source, object))
         })
@@ -182,7 +199,10 @@ impl<'a> Page<'a> {
 /// Classes that a style sheet of the page gives text from right to left: `.rev { direction: rtl; unicode-bidi: bidi-override }`.
 fn document_reverses(document: &Document<'_>) -> Vec<String> {
     let mut classes = Vec::new();
-    for style in document.elements().filter(|element| element.tag() == Tag::Style) {
+    for style in document
+        .elements()
+        .filter(|element| element.tag() == Tag::Style)
+    {
         let css = style.text();
         if !css.contains("bidi") {
             continue;
@@ -192,7 +212,9 @@ fn document_reverses(document: &Document<'_>) -> Vec<String> {
                 continue;
             };
             if is_reversing(declarations) {
-                let names = selectors.split(',').filter_map(|selector| selector.trim().rsplit('.').next());
+                let names = selectors
+                    .split(',')
+                    .filter_map(|selector| selector.trim().rsplit('.').next());
                 classes.extend(names.map(|name| name.trim().to_owned()));
             }
         }

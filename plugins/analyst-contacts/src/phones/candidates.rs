@@ -20,8 +20,28 @@ const HOMES_UNLABELLED: usize = 2;
 
 /// Words before an extension, lower case, longest first where one begins with another.
 const EXTENSION_WORDS: [&str; 22] = [
-    "extension", "ext.", "ext", "extn", "poste", "durchwahl", "dw", "interno", "int.", "anexo", "ramal", "доб.", "доб", "内線", "内线", "분기", "wew.",
-    "wewn.", "toestel", "anknytning", "linha", "x",
+    "extension",
+    "ext.",
+    "ext",
+    "extn",
+    "poste",
+    "durchwahl",
+    "dw",
+    "interno",
+    "int.",
+    "anexo",
+    "ramal",
+    "доб.",
+    "доб",
+    "内線",
+    "内线",
+    "분기",
+    "wew.",
+    "wewn.",
+    "toestel",
+    "anknytning",
+    "linha",
+    "x",
 ];
 
 /// How sure it is that digits are a phone number.
@@ -51,6 +71,8 @@ struct Group {
     digits: String,
     /// What stands between the group and the one before, `(` and `)` among it.
     gap: String,
+    /// Where it ends in the text.
+    end: usize,
 }
 
 impl Candidate {
@@ -58,7 +80,8 @@ impl Candidate {
     pub(super) fn declared(text: &str, kind: Option<&'static str>) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("tel:").unwrap_or(text);
-        let (number, extension) = split_extension(text.split([';', '?']).next().unwrap_or_default());
+        let (number, extension) =
+            split_extension(text.split([';', '?']).next().unwrap_or_default());
         // `;ext=12` of RFC 3966.
         let parameter = text.split(';').find_map(|part| part.strip_prefix("ext="));
         let start = number.char_indices().find(|(_, c)| digit(*c).is_some())?.0;
@@ -99,7 +122,9 @@ impl Candidate {
             Trust::Bare => DIGITS_MIN,
             _ => DIGITS_LABELLED_MIN,
         };
-        if !(least..=DIGITS_MAX).contains(&n_digits) || (self.trust != Trust::Declared && self.is_no_phone(groups)) {
+        if !(least..=DIGITS_MAX).contains(&n_digits)
+            || (self.trust != Trust::Declared && self.is_no_phone(groups))
+        {
             return None;
         }
         if digits.starts_with('+') {
@@ -113,9 +138,13 @@ impl Candidate {
         let read = |home: &Region| Some((*home, Number::read(&digits, Some(*home))?));
         let numbers: Vec<(Region, Number)> = homes.iter().filter_map(read).collect();
         let valid = numbers.iter().find(|(_, number)| number.kind.is_some());
-        let (home, number) = valid.or(numbers.first().filter(|_| groups.len() > 1 || self.trust == Trust::Declared))?;
+        let (home, number) = valid.or(numbers
+            .first()
+            .filter(|_| groups.len() > 1 || self.trust == Trust::Declared))?;
         let is_good = match self.trust {
-            Trust::Bare => number.kind.is_some() && is_written_there(groups, &digits, number, *home),
+            Trust::Bare => {
+                number.kind.is_some() && is_written_there(groups, &digits, number, *home)
+            }
             _ => self.is_taken(number),
         };
         is_good.then(|| number.clone())
@@ -131,7 +160,8 @@ impl Candidate {
             || is_years(groups)
             || is_hours(groups)
             || is_book(groups)
-            || (self.trust == Trust::Bare && (is_machine(groups) || is_thousands(groups) || is_decimal(groups)))
+            || (self.trust == Trust::Bare
+                && (is_machine(groups) || is_thousands(groups) || is_decimal(groups)))
     }
 }
 
@@ -156,19 +186,41 @@ pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
 }
 
 /// A run with what stands around it; `None` when that shows it to be something else.
-fn in_context(text: &str, begin: usize, end: usize, groups: Vec<Group>) -> Option<Candidate> {
-    let (before, after) = (&text[..begin], &text[end..]);
+fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
+    let (before, mut after) = (&text[..begin], &text[end..]);
     if is_joined_before(before) {
         return None;
     }
-    let (extension, after) = extension_at(after);
+    let (mut extension, mut rest) = extension_at(after);
+    // `(9h-18h)`: what begins there is a word of its own.
+    while extension.is_none()
+        && is_joined_after(after)
+        && !after.starts_with([',', '%', '@'])
+        && groups.len() > 2
+        && groups
+            .last()
+            .is_some_and(|last| last.gap.contains([' ', '(']))
+    {
+        groups.pop();
+        after = &text[groups.last()?.end..];
+        (extension, rest) = (None, after);
+    }
     let is_joined = extension.is_none() && is_joined_after(after);
-    if is_joined || labels::is_measure(after) || before.ends_with(['€', '$', '£', '¥', '₹', '#', '№']) {
+    let after = rest;
+    if is_joined
+        || labels::is_measure(after)
+        || before.ends_with(['€', '$', '£', '¥', '₹', '#', '№'])
+    {
         return None;
     }
-    let label = label_before(before);
+    let is_international = groups
+        .first()
+        .is_some_and(|group| group.digits.starts_with('+'));
+    let label = label_before(before, is_international);
     let kind_after = after.trim_start().to_lowercase();
-    let is_fax_after = ["(fax", "(f)", "fax)", "（fax"].iter().any(|mark| kind_after.starts_with(mark));
+    let is_fax_after = ["(fax", "(f)", "fax)", "（fax"]
+        .iter()
+        .any(|mark| kind_after.starts_with(mark));
     let (trust, kind) = match label {
         Some(Label::Other) => return None,
         _ if is_fax_after => (Trust::Labelled, Some("fax")),
@@ -184,17 +236,17 @@ fn in_context(text: &str, begin: usize, end: usize, groups: Vec<Group>) -> Optio
 }
 
 /// The label of a number: in its line, or alone in the line above.
-fn label_before(before: &str) -> Option<Label> {
+fn label_before(before: &str, is_international: bool) -> Option<Label> {
     let start = before.ceil_char_boundary(before.len().saturating_sub(labels::LABEL_BYTES_MAX));
     let near = &before[start..];
     let line_start = near.rfind('\n').map_or(0, |at| at + 1);
     let line = &near[line_start..];
     if line.chars().any(char::is_alphanumeric) {
-        return labels::before(line);
+        return labels::before(line, is_international);
     }
     let above = near[..line_start].trim_end();
     let above = above.rsplit('\n').next().unwrap_or_default();
-    labels::before(above)
+    labels::before(above, false)
 }
 
 /// Whether the run goes on to the left in a way that makes it part of something else: a word, a path, a decimal.
@@ -207,8 +259,13 @@ fn is_joined_before(before: &str) -> bool {
     if last.is_alphanumeric() {
         return is_latin(last);
     }
-    let is_glue = matches!(last, '@' | '_' | '=' | '&' | '%' | '\\' | '/' | '-' | '.' | ',' | '–' | '*' | '~' | '$');
-    is_glue && second.is_some_and(|second| second.is_ascii_alphanumeric()) && !(last == '.' && second.is_some_and(char::is_alphabetic))
+    let is_glue = matches!(
+        last,
+        '@' | '_' | '=' | '&' | '%' | '\\' | '/' | '-' | '.' | ',' | '–' | '*' | '~' | '$'
+    );
+    is_glue
+        && second.is_some_and(|second| second.is_ascii_alphanumeric())
+        && !(last == '.' && second.is_some_and(char::is_alphabetic))
 }
 
 fn is_joined_after(after: &str) -> bool {
@@ -250,12 +307,16 @@ fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
     for (at, character) in text[begin..].char_indices() {
         if let Some(digit) = digit(character) {
             match groups.last_mut().filter(|_| is_open) {
-                Some(group) => group.digits.push(digit),
+                Some(group) => {
+                    group.digits.push(digit);
+                    group.end = begin + at + character.len_utf8();
+                }
                 None => {
                     let plus = if gap.contains('+') { "+" } else { "" };
                     groups.push(Group {
                         digits: format!("{plus}{digit}"),
                         gap: std::mem::take(&mut gap),
+                        end: begin + at + character.len_utf8(),
                     });
                 }
             }
@@ -309,7 +370,8 @@ pub(crate) fn digits_of(text: &str) -> String {
 fn separator(character: char) -> Option<char> {
     Some(match character {
         ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' | '\u{2007}' | '\u{3000}' => ' ',
-        '-' | '\u{2010}' | '\u{2011}' | '\u{2012}' | '\u{2013}' | '\u{2014}' | '\u{ff0d}' | '\u{30fc}' | '\u{2212}' => '-',
+        '-' | '\u{2010}' | '\u{2011}' | '\u{2012}' | '\u{2013}' | '\u{2014}' | '\u{ff0d}'
+        | '\u{30fc}' | '\u{2212}' => '-',
         '(' | '（' | '[' => '(',
         ')' | '）' | ']' => ')',
         '+' | '＋' => '+',
@@ -331,7 +393,10 @@ fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
     let mut start = 0;
     for (at, group) in groups.iter().enumerate().skip(1) {
         let gap = group.gap.as_str();
-        let is_wide = gap.contains('/') || gap.contains(" - ") || gap.contains("  ") || group.digits.starts_with('+');
+        let is_wide = gap.contains('/')
+            || gap.contains(" - ")
+            || gap.contains("  ")
+            || group.digits.starts_with('+');
         if is_wide {
             parts.push(&groups[start..at]);
             start = at;
@@ -344,7 +409,10 @@ fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
 /// The number without its extension, and the extension.
 fn split_extension(text: &str) -> (&str, Option<String>) {
     let last_digit = |text: &str| text.rfind(|c: char| digit(c).is_some());
-    for (at, _) in text.char_indices().filter(|(_, c)| c.is_alphabetic() || *c == '#') {
+    for (at, _) in text
+        .char_indices()
+        .filter(|(_, c)| c.is_alphabetic() || *c == '#')
+    {
         if last_digit(&text[..at]).is_some()
             && let (Some(extension), _) = extension_at(&text[at..])
         {
@@ -358,7 +426,9 @@ fn split_extension(text: &str) -> (&str, Option<String>) {
 fn extension_at(after: &str) -> (Option<String>, &str) {
     let trimmed = after.trim_start_matches([' ', '\u{a0}', ',', ';', '(', '-']);
     let word = EXTENSION_WORDS.iter().find(|word| {
-        trimmed.get(..word.len()).is_some_and(|head| head.to_lowercase() == **word)
+        trimmed
+            .get(..word.len())
+            .is_some_and(|head| head.to_lowercase() == **word)
     });
     let rest = match word {
         Some(word) => &trimmed[word.len()..],
@@ -381,7 +451,11 @@ fn lengths(groups: &[Group]) -> Vec<usize> {
 }
 
 fn value(group: &Group) -> u32 {
-    group.digits.trim_start_matches('+').parse().unwrap_or(u32::MAX)
+    group
+        .digits
+        .trim_start_matches('+')
+        .parse()
+        .unwrap_or(u32::MAX)
 }
 
 fn is_year(group: &Group) -> bool {
@@ -394,7 +468,8 @@ fn is_date(groups: &[Group]) -> bool {
         return false;
     };
     let is_tight = |group: &Group| matches!(group.gap.as_str(), "." | "-" | "/" | ". ");
-    let fits = |group: &Group, most: u32| group.digits.len() <= 2 && (1..=most).contains(&value(group));
+    let fits =
+        |group: &Group, most: u32| group.digits.len() <= 2 && (1..=most).contains(&value(group));
     let is_year_last = is_year(third) && fits(first, 31) && fits(second, 31);
     let is_year_first = is_year(first) && fits(second, 12) && fits(third, 31);
     is_tight(second) && is_tight(third) && (is_year_last || is_year_first)
@@ -411,7 +486,11 @@ fn is_hours(groups: &[Group]) -> bool {
         return false;
     };
     let is_time = |hour: &Group, minutes: &Group| {
-        hour.digits.len() <= 2 && value(hour) <= 24 && minutes.digits.len() == 2 && value(minutes) < 60 && minutes.gap == "."
+        hour.digits.len() <= 2
+            && value(hour) <= 24
+            && minutes.digits.len() == 2
+            && value(minutes) < 60
+            && minutes.gap == "."
     };
     is_time(from, from_minutes) && is_time(to, to_minutes) && to.gap.contains('-')
 }
@@ -425,14 +504,22 @@ fn is_book(groups: &[Group]) -> bool {
 /// `192.168.10.24`, and versions like it.
 fn is_machine(groups: &[Group]) -> bool {
     let is_short = |group: &Group| group.digits.len() <= 3 && value(group) < 256;
-    groups.len() == 4 && groups.iter().all(is_short) && groups[1..].iter().all(|group| group.gap == ".")
+    groups.len() == 4
+        && groups.iter().all(is_short)
+        && groups[1..].iter().all(|group| group.gap == ".")
 }
 
 /// `1.250.000`, `1 250 000`.
 fn is_thousands(groups: &[Group]) -> bool {
     let first = &groups[0];
-    let is_first = (1..=3).contains(&first.digits.len()) && !first.digits.starts_with(['0', '+']) && first.gap.is_empty();
-    let is_tight = |group: &Group| group.digits.len() == 3 && group.gap == groups[1].gap && matches!(group.gap.as_str(), "." | " ");
+    let is_first = (1..=3).contains(&first.digits.len())
+        && !first.digits.starts_with(['0', '+'])
+        && first.gap.is_empty();
+    let is_tight = |group: &Group| {
+        group.digits.len() == 3
+            && group.gap == groups[1].gap
+            && matches!(group.gap.as_str(), "." | " ")
+    };
     groups.len() > 1
         && is_first
         && groups[1..].iter().all(is_tight)
@@ -441,7 +528,10 @@ fn is_thousands(groups: &[Group]) -> bool {
 
 /// `47.26921`: a number with decimals.
 fn is_decimal(groups: &[Group]) -> bool {
-    groups.len() == 2 && groups[1].gap == "." && groups[0].digits.trim_start_matches('+').len() <= 3 && groups[1].digits.len() > 3
+    groups.len() == 2
+        && groups[1].gap == "."
+        && groups[0].digits.trim_start_matches('+').len() <= 3
+        && groups[1].digits.len() > 3
 }
 
 /// Whether a number without a label is written as numbers of its plan are: in their groups, or with the digit that is dialled first.
@@ -450,7 +540,10 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
     let is_premium = number.kind == Some("premium_rate");
     if groups.len() < 2 {
         // A mobile number in one piece is known by its prefix and its length.
-        return home.national_prefix() == "0" && digits.starts_with('0') && number.kind == Some("mobile") && digits.len() > 9;
+        return home.national_prefix() == "0"
+            && digits.starts_with('0')
+            && number.kind == Some("mobile")
+            && digits.len() > 9;
     }
     if home.calling_code() == "1" {
         return own.ends_with(&[3, 3, 4]) && own.len() <= 4 && !is_premium;
@@ -459,7 +552,10 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         "" => digits.starts_with('0'),
         prefix => digits.starts_with(prefix),
     };
-    let is_calm = groups[1..].iter().all(|group| group.gap.chars().count() <= 3) && own.iter().all(|&length| length <= 8);
+    let is_calm = groups[1..]
+        .iter()
+        .all(|group| group.gap.chars().count() <= 3)
+        && own.iter().all(|&length| length <= 8);
     if is_prefixed && is_calm && digits.starts_with('0') && !own.iter().all(|&length| length == 1) {
         return true;
     }
@@ -471,5 +567,7 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .collect();
     let is_even = groups[1..].iter().all(|group| group.gap == groups[1].gap);
     let is_threes = own.iter().all(|&length| length == 3) && own.len() == 3;
-    !is_premium && (own == written || is_even && is_threes) && groups.iter().skip(1).all(|group| group.gap != "/")
+    !is_premium
+        && (own == written || is_even && is_threes)
+        && groups.iter().skip(1).all(|group| group.gap != "/")
 }

@@ -11,26 +11,100 @@ const HOMES_MAX: usize = 5;
 
 /// Top-level domains of countries that are used for their sound.
 const SOUND: [&str; 18] = [
-    "ai", "am", "cc", "cd", "co", "dj", "fm", "gg", "im", "io", "la", "ly", "me", "sh", "so", "to", "tv", "ws",
+    "ai", "am", "cc", "cd", "co", "dj", "fm", "gg", "im", "io", "la", "ly", "me", "sh", "so", "to",
+    "tv", "ws",
 ];
 
 /// The country that a language without a region is mostly spoken in, on the web.
 const LANGUAGES: [(&str, &str); 38] = [
-    ("de", "DE"), ("fr", "FR"), ("it", "IT"), ("es", "ES"), ("nl", "NL"), ("pt", "PT"), ("pl", "PL"), ("sv", "SE"), ("da", "DK"), ("nb", "NO"),
-    ("no", "NO"), ("nn", "NO"), ("fi", "FI"), ("cs", "CZ"), ("sk", "SK"), ("hu", "HU"), ("ro", "RO"), ("bg", "BG"), ("el", "GR"), ("tr", "TR"),
-    ("ru", "RU"), ("uk", "UA"), ("he", "IL"), ("ja", "JP"), ("ko", "KR"), ("zh", "CN"), ("th", "TH"), ("vi", "VN"), ("id", "ID"), ("hr", "HR"),
-    ("sl", "SI"), ("sr", "RS"), ("lt", "LT"), ("lv", "LV"), ("et", "EE"), ("is", "IS"), ("ga", "IE"), ("en", "US"),
+    ("de", "DE"),
+    ("fr", "FR"),
+    ("it", "IT"),
+    ("es", "ES"),
+    ("nl", "NL"),
+    ("pt", "PT"),
+    ("pl", "PL"),
+    ("sv", "SE"),
+    ("da", "DK"),
+    ("nb", "NO"),
+    ("no", "NO"),
+    ("nn", "NO"),
+    ("fi", "FI"),
+    ("cs", "CZ"),
+    ("sk", "SK"),
+    ("hu", "HU"),
+    ("ro", "RO"),
+    ("bg", "BG"),
+    ("el", "GR"),
+    ("tr", "TR"),
+    ("ru", "RU"),
+    ("uk", "UA"),
+    ("he", "IL"),
+    ("ja", "JP"),
+    ("ko", "KR"),
+    ("zh", "CN"),
+    ("th", "TH"),
+    ("vi", "VN"),
+    ("id", "ID"),
+    ("hr", "HR"),
+    ("sl", "SI"),
+    ("sr", "RS"),
+    ("lt", "LT"),
+    ("lv", "LV"),
+    ("et", "EE"),
+    ("is", "IS"),
+    ("ga", "IE"),
+    ("en", "US"),
 ];
 
 /// Names of countries as addresses end with them.
 const NAMES: [(&str, &str); 46] = [
-    ("germany", "DE"), ("deutschland", "DE"), ("austria", "AT"), ("österreich", "AT"), ("switzerland", "CH"), ("schweiz", "CH"), ("suisse", "CH"),
-    ("france", "FR"), ("italy", "IT"), ("italia", "IT"), ("spain", "ES"), ("españa", "ES"), ("portugal", "PT"), ("netherlands", "NL"),
-    ("nederland", "NL"), ("belgium", "BE"), ("belgique", "BE"), ("belgië", "BE"), ("united kingdom", "GB"), ("england", "GB"), ("scotland", "GB"),
-    ("ireland", "IE"), ("united states", "US"), ("usa", "US"), ("canada", "CA"), ("australia", "AU"), ("new zealand", "NZ"), ("india", "IN"),
-    ("japan", "JP"), ("poland", "PL"), ("polska", "PL"), ("sweden", "SE"), ("sverige", "SE"), ("denmark", "DK"), ("danmark", "DK"),
-    ("norway", "NO"), ("norge", "NO"), ("finland", "FI"), ("suomi", "FI"), ("brazil", "BR"), ("brasil", "BR"), ("mexico", "MX"), ("méxico", "MX"),
-    ("singapore", "SG"), ("south africa", "ZA"), ("united arab emirates", "AE"),
+    ("germany", "DE"),
+    ("deutschland", "DE"),
+    ("austria", "AT"),
+    ("österreich", "AT"),
+    ("switzerland", "CH"),
+    ("schweiz", "CH"),
+    ("suisse", "CH"),
+    ("france", "FR"),
+    ("italy", "IT"),
+    ("italia", "IT"),
+    ("spain", "ES"),
+    ("españa", "ES"),
+    ("portugal", "PT"),
+    ("netherlands", "NL"),
+    ("nederland", "NL"),
+    ("belgium", "BE"),
+    ("belgique", "BE"),
+    ("belgië", "BE"),
+    ("united kingdom", "GB"),
+    ("england", "GB"),
+    ("scotland", "GB"),
+    ("ireland", "IE"),
+    ("united states", "US"),
+    ("usa", "US"),
+    ("canada", "CA"),
+    ("australia", "AU"),
+    ("new zealand", "NZ"),
+    ("india", "IN"),
+    ("japan", "JP"),
+    ("poland", "PL"),
+    ("polska", "PL"),
+    ("sweden", "SE"),
+    ("sverige", "SE"),
+    ("denmark", "DK"),
+    ("danmark", "DK"),
+    ("norway", "NO"),
+    ("norge", "NO"),
+    ("finland", "FI"),
+    ("suomi", "FI"),
+    ("brazil", "BR"),
+    ("brasil", "BR"),
+    ("mexico", "MX"),
+    ("méxico", "MX"),
+    ("singapore", "SG"),
+    ("south africa", "ZA"),
+    ("united arab emirates", "AE"),
 ];
 
 /// The countries to try, surest first, without repeats.
@@ -45,7 +119,8 @@ pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
     }
     for object in page.objects() {
         let country = object.get("addressCountry");
-        let name = country.and_then(|country| string(country).or_else(|| string(country.get("name")?)));
+        let name =
+            country.and_then(|country| string(country).or_else(|| string(country.get("name")?)));
         homes.add(name.map(|name| code_of(name).unwrap_or(name)));
     }
     let language = page.document.html().and_then(|html| html.attr("lang"));
@@ -70,10 +145,17 @@ pub(crate) fn code_of(name: &str) -> Option<&'static str> {
 
 /// Countries whose names end a line of the text, or stand behind its last comma, as in addresses.
 fn countries_named(text: &str) -> impl Iterator<Item = &'static str> {
-    let ends = text.lines().filter(|line| line.len() < 200).filter_map(|line| {
-        let end = line.rsplit([',', '\u{b7}', '-']).next()?.trim().trim_end_matches('.');
-        (3..25).contains(&end.len()).then_some(end)
-    });
+    let ends = text
+        .lines()
+        .filter(|line| line.len() < 200)
+        .filter_map(|line| {
+            let end = line
+                .rsplit([',', '\u{b7}', '-'])
+                .next()?
+                .trim()
+                .trim_end_matches('.');
+            (3..25).contains(&end.len()).then_some(end)
+        });
     ends.filter_map(code_of)
 }
 

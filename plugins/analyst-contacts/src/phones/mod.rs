@@ -57,7 +57,8 @@ impl Phones {
         if let Some(&place) = self.places.get(&value) {
             let known = &mut self.found[place];
             known.extension = known.extension.take().or(extension);
-            if kind == Some("fax") && known.kind.as_deref() != Some("mobile") && !known.is_labelled {
+            if kind == Some("fax") && known.kind.as_deref() != Some("mobile") && !known.is_labelled
+            {
                 known.kind = kind.map(str::to_owned);
             }
             return;
@@ -80,7 +81,11 @@ impl Phones {
 /// Whether a number of a declared place or a model's answer can be read; for joining and for checks.
 pub(crate) fn read(text: &str, homes: &[Region]) -> Option<Number> {
     let candidate = Candidate::declared(text, None)?;
-    candidate.numbers(homes).into_iter().next().map(|(number, _)| number)
+    candidate
+        .numbers(homes)
+        .into_iter()
+        .next()
+        .map(|(number, _)| number)
 }
 
 impl Trust {

@@ -96,9 +96,13 @@ impl Number {
     pub(crate) fn written(&self) -> String {
         let regions = Region::of_calling_code(self.calling_code);
         // Forms stand with the main region of a calling code.
-        let forms = regions.first().into_iter().flat_map(|region| region.forms());
+        let forms = regions
+            .first()
+            .into_iter()
+            .flat_map(|region| region.forms());
         for form in forms {
-            let is_led = form.leading.is_empty() || prefix_of(form.leading, &self.national).is_some();
+            let is_led =
+                form.leading.is_empty() || prefix_of(form.leading, &self.national).is_some();
             if !is_led {
                 continue;
             }
@@ -118,7 +122,9 @@ fn without_prefix(digits: &str, region: Region) -> String {
     };
     let is_number = |digits: &str| is_full(region.general(), digits);
     let form = region.prefix_form();
-    let last = n_groups(pattern).checked_sub(1).and_then(|last| groups[last]);
+    let last = n_groups(pattern)
+        .checked_sub(1)
+        .and_then(|last| groups[last]);
     let cut = match (form, last) {
         ("", _) | (_, None) => digits[length..].to_owned(),
         _ => fill(form, digits, &groups) + &digits[length..],
@@ -151,7 +157,9 @@ fn kind_of(national: &str, region: Region) -> Option<&'static str> {
     if !is_full(region.general(), national) {
         return None;
     }
-    let fits = |(_, lengths, pattern): &(&str, &str, &str)| has_length(lengths, national) && is_full(pattern, national);
+    let fits = |(_, lengths, pattern): &(&str, &str, &str)| {
+        has_length(lengths, national) && is_full(pattern, national)
+    };
     // Special kinds lie inside the ordinary ranges in some plans, and say more.
     let special = region.kinds().filter(|(name, ..)| !is_ordinary(name));
     if let Some((name, ..)) = special.filter(|kind| fits(kind)).next() {

@@ -19,13 +19,19 @@ pub(super) fn is_full(pattern: &str, digits: &str) -> bool {
 pub(super) fn groups_of(pattern: &str, digits: &str) -> Option<Groups> {
     let matcher = Matcher::new(pattern, digits);
     let mut found = None;
-    matcher.any(0, pattern.len(), 0, &mut Groups::default(), &mut |at, groups| {
-        let is_end = at == digits.len();
-        if is_end {
-            found = Some(*groups);
-        }
-        is_end
-    });
+    matcher.any(
+        0,
+        pattern.len(),
+        0,
+        &mut Groups::default(),
+        &mut |at, groups| {
+            let is_end = at == digits.len();
+            if is_end {
+                found = Some(*groups);
+            }
+            is_end
+        },
+    );
     found
 }
 
@@ -36,10 +42,16 @@ pub(super) fn prefix_of(pattern: &str, digits: &str) -> Option<(usize, Groups)> 
     }
     let matcher = Matcher::new(pattern, digits);
     let mut found = None;
-    matcher.any(0, pattern.len(), 0, &mut Groups::default(), &mut |at, groups| {
-        found = Some((at, *groups));
-        true
-    });
+    matcher.any(
+        0,
+        pattern.len(),
+        0,
+        &mut Groups::default(),
+        &mut |at, groups| {
+            found = Some((at, *groups));
+            true
+        },
+    );
     found
 }
 
@@ -50,7 +62,11 @@ pub(super) fn n_groups(pattern: &str) -> usize {
 
 fn n_opened(pattern: &[u8]) -> usize {
     let opened = |(at, &byte): (usize, &u8)| byte == b'(' && pattern.get(at + 1) != Some(&b'?');
-    pattern.iter().enumerate().filter(|&entry| opened(entry)).count()
+    pattern
+        .iter()
+        .enumerate()
+        .filter(|&entry| opened(entry))
+        .count()
 }
 
 struct Matcher<'a> {
@@ -67,7 +83,14 @@ impl<'a> Matcher<'a> {
     }
 
     /// Tries the alternatives between two places of the pattern.
-    fn any(&self, start: usize, end: usize, at: usize, groups: &mut Groups, then: Then<'_>) -> bool {
+    fn any(
+        &self,
+        start: usize,
+        end: usize,
+        at: usize,
+        groups: &mut Groups,
+        then: Then<'_>,
+    ) -> bool {
         let mut from = start;
         loop {
             let to = self.alternative_end(from, end);
@@ -117,7 +140,14 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn sequence(&self, from: usize, to: usize, at: usize, groups: &mut Groups, then: Then<'_>) -> bool {
+    fn sequence(
+        &self,
+        from: usize,
+        to: usize,
+        at: usize,
+        groups: &mut Groups,
+        then: Then<'_>,
+    ) -> bool {
         if from >= to {
             return then(at, groups);
         }
@@ -132,9 +162,12 @@ impl<'a> Matcher<'a> {
         match self.pattern.get(place) {
             Some(b'?') if place < to => (0, 1, place + 1),
             Some(b'{') if place < to => {
-                let close = self.pattern[place..to].iter().position(|&byte| byte == b'}');
+                let close = self.pattern[place..to]
+                    .iter()
+                    .position(|&byte| byte == b'}');
                 let close = place + close.unwrap_or(to - place - 1);
-                let counts = std::str::from_utf8(&self.pattern[place + 1..close]).unwrap_or_default();
+                let counts =
+                    std::str::from_utf8(&self.pattern[place + 1..close]).unwrap_or_default();
                 let (least, most) = counts.split_once(',').unwrap_or((counts, counts));
                 let number = |text: &str| text.parse().unwrap_or(1);
                 (number(least), number(most), close + 1)
@@ -166,8 +199,15 @@ impl<'a> Matcher<'a> {
         least == 0 && then(at, groups)
     }
 
-    fn atom(&self, (from, to): (usize, usize), at: usize, groups: &mut Groups, then: Then<'_>) -> bool {
-        let is_digit = |wanted: &dyn Fn(u8) -> bool| self.text.get(at).is_some_and(|&byte| wanted(byte));
+    fn atom(
+        &self,
+        (from, to): (usize, usize),
+        at: usize,
+        groups: &mut Groups,
+        then: Then<'_>,
+    ) -> bool {
+        let is_digit =
+            |wanted: &dyn Fn(u8) -> bool| self.text.get(at).is_some_and(|&byte| wanted(byte));
         let matches = match self.pattern[from] {
             b'(' => return self.group(from, to, at, groups, then),
             b'$' => return at == self.text.len() && then(at, groups),
@@ -178,7 +218,14 @@ impl<'a> Matcher<'a> {
         matches && then(at + 1, groups)
     }
 
-    fn group(&self, from: usize, to: usize, at: usize, groups: &mut Groups, then: Then<'_>) -> bool {
+    fn group(
+        &self,
+        from: usize,
+        to: usize,
+        at: usize,
+        groups: &mut Groups,
+        then: Then<'_>,
+    ) -> bool {
         if self.pattern.get(from + 1) == Some(&b'?') {
             return self.any(from + 3, to - 1, at, groups, then);
         }
