@@ -6,6 +6,7 @@ mod labels;
 mod number;
 mod pattern;
 mod region;
+mod shapes;
 #[cfg(test)]
 mod tests;
 

@@ -1,240 +1,20 @@
-//! Postal addresses: from structured data, and from lines with a postal code in the form of their country.
+//! Addresses in lines of text, found by their postal codes.
 
-use std::collections::HashSet;
-
-use serde_json::{Map, Value};
-use trawl_sdk::embedded::{has_type, string};
-
+use super::forms::{FORMS, Town, codes};
+use super::with_text;
 use crate::found::Address;
-use crate::page::{Page, folded};
-use crate::phones::{Region, hint};
+use crate::phones::Region;
 
-/// Most addresses of one page.
-const ADDRESSES_MAX: usize = 100;
-/// Longest line that an address is looked for in, and longest street and town, in bytes.
-const LINE_BYTES_MAX: usize = 400;
+/// Longest street and town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
 const TOWN_BYTES_MAX: usize = 45;
-
-/// Where the town stands.
-#[derive(Clone, Copy, PartialEq)]
-enum Town {
-    /// `04109 Leipzig`.
-    After,
-    /// `Portland, ME 04101`.
-    Before,
-}
-
-/// The form of a country's postal codes: `9` a digit, `A` a letter, `X` either, ` ` an optional blank, everything else itself.
-struct Form {
-    countries: &'static [&'static str],
-    code: &'static str,
-    town: Town,
-}
-
-const FORMS: [Form; 21] = [
-    Form {
-        countries: &[
-            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC",
-        ],
-        code: "99999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI"],
-        code: "9999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["NL"],
-        code: "9999 AA",
-        town: Town::After,
-    },
-    Form {
-        countries: &["PL"],
-        code: "99-999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["PT"],
-        code: "9999-999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["CZ", "SK", "SE", "GR"],
-        code: "999 99",
-        town: Town::After,
-    },
-    Form {
-        countries: &["RO"],
-        code: "999999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["MX", "KR"],
-        code: "99999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["RU"],
-        code: "999999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["US"],
-        code: "99999-9999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["US", "KR", "MY", "TH"],
-        code: "99999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["CA"],
-        code: "A9A 9A9",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["AU", "NZ", "ZA"],
-        code: "9999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["IN", "SG", "CN", "RU"],
-        code: "999999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["IN"],
-        code: "999 999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["BR"],
-        code: "99999-999",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["GB"],
-        code: "A9 9AA",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["GB"],
-        code: "A99 9AA",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["GB"],
-        code: "AA9 9AA",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["GB"],
-        code: "AA99 9AA",
-        town: Town::Before,
-    },
-    Form {
-        countries: &["IE"],
-        code: "A99 XXXX",
-        town: Town::Before,
-    },
-];
 /// Parts of a street that may lie between it and its town: a quarter, a floor.
 const PARTS_MAX: usize = 2;
 /// `〒150-0002 東京都…`: the sign makes it one on any page.
 const JAPAN: &str = "〒";
 
-/// The addresses of a page.
-pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
-    let mut found = Addresses::default();
-    for object in page.objects() {
-        if has_type(object, &["PostalAddress"]) || object.contains_key("streetAddress") {
-            found.add(structured(object));
-        }
-    }
-    let lines: Vec<&str> = page
-        .text()
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    for (at, line) in lines.iter().enumerate() {
-        let may_hold =
-            line.len() <= LINE_BYTES_MAX && line.bytes().filter(u8::is_ascii_digit).count() >= 2;
-        if may_hold {
-            let above = at.checked_sub(1).map_or("", |above| lines[above]);
-            let second = at.checked_sub(2).map_or("", |above| lines[above]);
-            found.add(in_line(line, above, second, homes));
-            for address in found_again(line, above, homes) {
-                found.add(Some(address));
-            }
-        }
-    }
-    found.found
-}
-
-/// A line may name two places: what stands behind the first is looked at on its own.
-fn found_again(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
-    let parts: Vec<&str> = line.split(['|', '\u{b7}', ';', '–']).collect();
-    if parts.len() < 2 {
-        return Vec::new();
-    }
-    parts
-        .into_iter()
-        .filter_map(|part| in_line(part.trim(), above, "", homes))
-        .collect()
-}
-
-fn structured(object: &Map<String, Value>) -> Option<Address> {
-    let text = |name: &str| {
-        object
-            .get(name)
-            .and_then(string)
-            .map(folded)
-            .filter(|text| text.len() < LINE_BYTES_MAX)
-    };
-    let country = object
-        .get("addressCountry")
-        .and_then(|country| string(country).or_else(|| string(country.get("name")?)));
-    let address = Address {
-        street: text("streetAddress"),
-        postal_code: text("postalCode"),
-        city: text("addressLocality"),
-        region: text("addressRegion"),
-        country: country.map(|country| hint::code_of(country).unwrap_or(country).to_owned()),
-        ..Address::default()
-    };
-    let is_enough =
-        address.street.is_some() || (address.postal_code.is_some() && address.city.is_some());
-    is_enough.then(|| with_text(address))
-}
-
-fn with_text(mut address: Address) -> Address {
-    let town = [&address.postal_code, &address.city]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let parts = [
-        address.street.clone(),
-        Some(town),
-        address.region.clone(),
-        address.country.clone(),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
-        .collect();
-    address.text = parts.join(", ");
-    address
-}
-
 /// The address in a line, with the lines above for its street.
-fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
+pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
     if let Some((_, rest)) = line.split_once(JAPAN) {
         return japanese(rest);
     }
@@ -316,52 +96,6 @@ fn japanese(rest: &str) -> Option<Address> {
         region: None,
         country: Some("JP".to_owned()),
     })
-}
-
-/// Places where a code of this form stands for itself.
-fn codes<'t>(line: &'t str, form: &'t str) -> impl Iterator<Item = (usize, usize)> + 't {
-    line.char_indices().filter_map(move |(at, _)| {
-        let before = line[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '/' | '+' | '#')) {
-            return None;
-        }
-        let is_after_dash = before == Some('-');
-        let end = at + code_length(&line[at..], form)?;
-        let after = line[end..].chars().next();
-        let is_number = line[end..]
-            .trim_start()
-            .starts_with(|c: char| c.is_ascii_digit());
-        let is_apart = !is_number
-            && after.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '/' | '@')));
-        let is_country = is_after_dash
-            && line[..at - 1]
-                .chars()
-                .rev()
-                .take_while(|c| c.is_ascii_uppercase())
-                .count()
-                > 0;
-        (is_apart && (!is_after_dash || is_country)).then_some((at, end))
-    })
-}
-
-fn code_length(text: &str, form: &str) -> Option<usize> {
-    let mut bytes = text.bytes().enumerate().peekable();
-    let mut length = 0;
-    for wanted in form.bytes() {
-        let next = bytes.peek().map(|&(_, byte)| byte);
-        let fits = match wanted {
-            b'9' => next.is_some_and(|byte| byte.is_ascii_digit()),
-            b'X' => next.is_some_and(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
-            b'A' => next.is_some_and(|byte| byte.is_ascii_uppercase()),
-            b' ' if next != Some(b' ') => continue,
-            literal => next == Some(literal),
-        };
-        if !fits {
-            return None;
-        }
-        length = bytes.next()?.0 + 1;
-    }
-    Some(length)
 }
 
 /// `Lindenallee 14, 04109 Leipzig`, the street maybe in the line above.
@@ -609,47 +343,6 @@ fn is_street(text: &str) -> bool {
         && n_letters >= 3
         && text.len() <= STREET_BYTES_MAX
         && !text.contains(['@', ':', '€', '$', '%'])
-}
-
-/// Addresses, each once.
-#[derive(Default)]
-struct Addresses {
-    found: Vec<Address>,
-    seen: HashSet<String>,
-}
-
-/// What an address is one by: its letters and digits. Its postal code and the digits of its street tell addresses apart better than their spelling.
-pub(crate) fn key(address: &Address) -> String {
-    let digits = |text: &Option<String>| {
-        text.iter()
-            .flat_map(|text| text.chars())
-            .filter(|c| c.is_alphanumeric())
-            .collect::<String>()
-            .to_lowercase()
-    };
-    match (&address.postal_code, &address.street) {
-        (Some(_), Some(street)) => {
-            let numbers: String = street.chars().filter(char::is_ascii_digit).collect();
-            format!("{} {numbers}", digits(&address.postal_code))
-        }
-        _ => address
-            .text
-            .chars()
-            .filter(|c| c.is_alphanumeric())
-            .collect::<String>()
-            .to_lowercase(),
-    }
-}
-
-impl Addresses {
-    fn add(&mut self, address: Option<Address>) {
-        if let Some(address) = address
-            && self.found.len() < ADDRESSES_MAX
-            && self.seen.insert(key(&address))
-        {
-            self.found.push(address);
-        }
-    }
 }
 
 #[cfg(test)]
