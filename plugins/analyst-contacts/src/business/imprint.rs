@@ -153,7 +153,7 @@ pub(super) fn imprint(line: &str, homes: &[Region], business: &mut Business) {
         register(line, business);
         bare_vat(line, business);
     }
-    if business.legal_name.is_none() {
+    if business.legal_name.is_none() && may_have_form(line) {
         business.legal_name = legal_name(line);
     }
 }
@@ -301,6 +301,24 @@ fn bare_vat(line: &str, business: &mut Business) {
             return;
         }
     }
+}
+
+/// Whether a word of the line ends a legal form; most lines have none, and looking for the forms themselves takes long.
+fn may_have_form(line: &str) -> bool {
+    let ends_one = |word: &str| {
+        let ends = FORMS.iter().filter_map(|form| form.rsplit(' ').next());
+        ends.chain(FORMS_TOO.iter().filter_map(|form| form.rsplit(' ').next()))
+            .any(|end| end == word || end == word.trim_end_matches('.'))
+    };
+    let marks = [',', ';', ':', '(', ')', '|'];
+    let mut words = line
+        .split([' ', '\t', '\u{a0}'])
+        .map(|word| word.trim_matches(marks));
+    words.any(ends_one)
+        || !line.is_ascii()
+            && FORMS_TOO
+                .iter()
+                .any(|form| !form.is_ascii() && line.contains(form))
 }
 
 /// The name in front of a legal form: `Holzbau Brandner GmbH`.

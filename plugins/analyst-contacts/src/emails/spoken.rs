@@ -151,6 +151,10 @@ fn sign(text: &str, names: &[&str], alone: &[&str]) -> Option<Sign> {
     let word = start_of(trimmed, |c| c.is_alphabetic() || c == '-' || c == '@');
     let follows = &trimmed[word.len()..];
     let has_blanks = blanks > 0 && blanks_of(follows) > 0;
+    // Most words of a text are longer or shorter than these, and lower case takes long.
+    if !(1..=WORD_CHARACTERS_MAX * 2).contains(&word.len()) || word.len() == 1 && word != "@" {
+        return None;
+    }
     let name = word.to_lowercase();
     let is_named = name == "at" || name == "@" || alone.contains(&name.as_str());
     (has_blanks && is_named && (names.contains(&name.as_str()))).then(|| Sign {
