@@ -306,6 +306,10 @@ fn bare_vat(line: &str, business: &mut Business) {
 /// Whether a word of the line ends a legal form; most lines have none, and looking for the forms themselves takes long.
 fn may_have_form(line: &str) -> bool {
     let ends_one = |word: &str| {
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
+        if is_plain && word != "plc" || word.len() > 20 {
+            return false;
+        }
         let ends = FORMS.iter().filter_map(|form| form.rsplit(' ').next());
         ends.chain(FORMS_TOO.iter().filter_map(|form| form.rsplit(' ').next()))
             .any(|end| end == word || end == word.trim_end_matches('.'))

@@ -184,7 +184,14 @@ fn blanks_of(text: &str) -> usize {
 /// The address whose two sides stand around a sign.
 fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
     let local = local_of(before)?;
-    let (domain, n_spoken) = domain_of(after);
+    // `it was at one point in`: beside the English word, only the English one is a dot.
+    let is_english = !sign.is_bracketed && !sign.is_word_alone;
+    let dots = if is_english {
+        &["dot"][..]
+    } else {
+        &DOT_ALONE[..]
+    };
+    let (domain, n_spoken) = domain_of(after, dots);
     let has_dot = n_spoken > 0;
     // `at` is a word of sentences: only a spoken dot, or capitals, make it a sign.
     let is_sure = sign.is_bracketed
@@ -265,8 +272,8 @@ fn without_dot(text: &str) -> Option<&str> {
     is_dot.then(|| trimmed[..start].trim_end_matches([' ', '\u{a0}']))
 }
 
-/// The domain that begins here, and how many of its dots are said in words.
-fn domain_of(after: &str) -> (String, usize) {
+/// The domain that begins here, and how many of its dots are said in words; `alone` are the words that need no brackets.
+fn domain_of(after: &str, alone: &[&str]) -> (String, usize) {
     let is_domain = |c: char| {
         c.is_ascii_alphanumeric()
             || matches!(c, '.' | '-')
@@ -282,10 +289,10 @@ fn domain_of(after: &str) -> (String, usize) {
         if kept.is_empty() || kept.len() < part.len() {
             break;
         }
-        let Some(dot) = sign_of_dot(rest) else {
+        let Some(dot) = sign(rest, &DOT, alone) else {
             break;
         };
-        rest = &rest[dot..];
+        rest = &rest[dot.length..];
         // A dot that nothing follows ended a sentence.
         if !rest.starts_with(is_domain) {
             break;
@@ -294,9 +301,4 @@ fn domain_of(after: &str) -> (String, usize) {
         n_spoken += 1;
     }
     (domain.trim_end_matches('.').to_owned(), n_spoken)
-}
-
-fn sign_of_dot(text: &str) -> Option<usize> {
-    let dot = sign(text, &DOT, &DOT_ALONE)?;
-    Some(dot.length)
 }

@@ -77,6 +77,7 @@ fn no_addresses() {
         "x..y@acme.de",
         "We are at acme.com today",
         "look at this dot",
+        "it was at one point in a field",
         "meet (at) noon",
         "https://x.com/@acme.de/1",
     ] {
