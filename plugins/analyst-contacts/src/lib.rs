@@ -18,7 +18,6 @@ mod social;
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
 use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
 use trawl_sdk::{Document, Failure, Info, Needs};
 
@@ -133,9 +132,4 @@ fn check(options: &Options) -> Result<(), Failure> {
             format!("`{country}` is no country: give a code of two letters such as `DE`"),
         )),
     }
-}
-
-/// The answer as JSON, as [`Contacts`] gives it without a model.
-pub fn answer(found: &Found) -> Value {
-    serde_json::to_value(found).unwrap_or_default()
 }

@@ -246,9 +246,9 @@ fn street_after(text: &str) -> Option<String> {
     let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
     let text = rest.trim_start();
     // `г. Санкт-Петербург, ул. Садовая, д. 12`
-    let mut parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
+    let parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
     let mut street = String::new();
-    while let Some(part) = parts.next() {
+    for part in parts {
         if !street.is_empty() {
             street.push_str(", ");
         }

@@ -216,7 +216,7 @@ fn value_of<'l>(
     let start = if may_have_letters {
         start
     } else {
-        first.min(start.max(0))
+        first.min(start)
     };
     let body = &rest[start..];
     let mut end = 0;
@@ -229,9 +229,10 @@ fn value_of<'l>(
                 break;
             }
             end = at + 1;
-        } else if !matches!(character, ' ' | '.' | '-' | '/' | '\u{a0}') {
-            break;
-        } else if body[at..].starts_with(" - ") || body[at..].starts_with(". ") {
+        } else if !matches!(character, ' ' | '.' | '-' | '/' | '\u{a0}')
+            || body[at..].starts_with(" - ")
+            || body[at..].starts_with(". ")
+        {
             break;
         }
     }

@@ -19,7 +19,7 @@ const TOPS: [&str; 5] = ["tld", "suffix", "ext", "part3", "-t"];
 const CLOUDFLARE: &str = "/cdn-cgi/l/email-protection#";
 
 pub(super) fn scan(page: &Page<'_>, emails: &mut Emails) {
-    for (element, href) in &page.links {
+    for (_, href) in &page.links {
         if let Some((_, hex)) = href.split_once(CLOUDFLARE) {
             if let Some(address) = decode::cloudflare(hex) {
                 emails.add(
@@ -38,7 +38,6 @@ pub(super) fn scan(page: &Page<'_>, emails: &mut Emails) {
                 emails.add(address, "script", Trust::Shown)
             });
         }
-        let _ = element;
     }
     for element in &page.marked {
         marked(*element, emails);

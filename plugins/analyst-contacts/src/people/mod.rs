@@ -30,7 +30,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Person> {
     structured(page, homes, &mut people);
     cards(page, homes, &mut people);
     for line in page.text().lines().filter(|line| line.len() < 400) {
-        role_line(line, homes, &mut people);
+        role_line(line, &mut people);
         titled(line, &mut people);
     }
     people.found
@@ -159,7 +159,7 @@ fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>
 }
 
 /// `Role: Name, Name`.
-fn role_line(line: &str, homes: &[Region], people: &mut People) {
+fn role_line(line: &str, people: &mut People) {
     for (at, sign) in line
         .char_indices()
         .filter(|(_, c)| matches!(c, ':' | '：' | '\t'))
@@ -177,20 +177,17 @@ fn role_line(line: &str, homes: &[Region], people: &mut People) {
             .split(['\t', '|', '·', ';', '('])
             .next()
             .unwrap_or_default();
-        let mut n_names = 0;
-        for part in split_names(rest) {
+        for (n_names, part) in split_names(rest).enumerate() {
             let name = without_titles(part.trim());
             if !(is_name(name) || (n_names == 0 && is_east_asian_name(name))) {
                 break;
             }
-            n_names += 1;
             people.add(Person {
                 name: name.to_owned(),
                 role: Some(label.to_owned()),
                 ..Person::default()
             });
         }
-        let _ = homes;
     }
 }
 
@@ -310,7 +307,7 @@ mod tests {
             ("CEO: our leader", ""),
         ] {
             let mut people = People::default();
-            role_line(line, &[], &mut people);
+            role_line(line, &mut people);
             titled(line, &mut people);
             let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
             assert_eq!(names.join("+"), expected, "{line}");

@@ -161,8 +161,8 @@ fn kind_of(national: &str, region: Region) -> Option<&'static str> {
         has_length(lengths, national) && is_full(pattern, national)
     };
     // Special kinds lie inside the ordinary ranges in some plans, and say more.
-    let special = region.kinds().filter(|(name, ..)| !is_ordinary(name));
-    if let Some((name, ..)) = special.filter(|kind| fits(kind)).next() {
+    let mut special = region.kinds().filter(|(name, ..)| !is_ordinary(name));
+    if let Some((name, ..)) = special.find(|kind| fits(kind)) {
         return Some(name);
     }
     let mut ordinary = region
