@@ -42,7 +42,9 @@ fn with_bodies<'a>(operations: &'a [Operation<'a>]) -> impl Iterator<Item = Oper
 }
 
 fn may_be_empty(operation: &Operation<'_>) -> bool {
-    operation.path.contains("/fetch/") || operation.path.contains("/admin/")
+    ["/fetch/", "/admin/", "/notices"]
+        .iter()
+        .any(|part| operation.path.contains(part))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -325,7 +327,9 @@ async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
     let surface = Surface::start().await;
     let operations = surface.operations();
     for operation in with_bodies(&operations) {
-        if operation.path.ends_with("/resume") || operation.path.contains("/admin") {
+        // What sets something is strict: a parameter that is misspelt there would set something else.
+        let is_strict = operation.path.contains("/admin") || operation.path.ends_with("/notices");
+        if is_strict || operation.path.ends_with("/resume") {
             continue;
         }
         let name = operation.name();

@@ -1,0 +1,488 @@
+//! Addresses in lines of text, found by their postal codes.
+
+use super::forms::{FORMS, Town, codes};
+use super::with_text;
+use crate::found::Address;
+use crate::phones::Region;
+
+/// Longest street and town, in bytes.
+const STREET_BYTES_MAX: usize = 90;
+const TOWN_BYTES_MAX: usize = 45;
+/// Parts of a street that may lie between it and its town: a quarter, a floor.
+const PARTS_MAX: usize = 2;
+/// `〒150-0002 東京都…`: the sign makes it one on any page.
+const JAPAN: &str = "〒";
+
+/// The address in a line, with the lines above for its street.
+pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
+    if let Some((_, rest)) = line.split_once(JAPAN) {
+        return japanese(rest);
+    }
+    if let Some(marked) = marked(line) {
+        return Some(marked);
+    }
+    let forms = homes.iter().flat_map(|home| {
+        FORMS
+            .iter()
+            .filter(|form| form.countries.contains(&home.code()))
+            .map(|form| (home.code(), form))
+    });
+    for (country, form) in forms {
+        for (start, end) in codes(line, form.code) {
+            let read = match form.town {
+                Town::After => town_after(line, start, end, above, country),
+                Town::Before => town_before(line, start, end, (above, second), country),
+            };
+            if read.is_some() {
+                return read;
+            }
+        }
+    }
+    None
+}
+
+/// `地址:… 邮编:200120`, `… (우) 06133`: a word says that a postal code follows.
+fn marked(line: &str) -> Option<Address> {
+    let marks = [
+        ("邮编", "CN"),
+        ("邮政编码", "CN"),
+        ("郵遞區號", "TW"),
+        ("우편번호", "KR"),
+        ("(우)", "KR"),
+        ("우)", "KR"),
+    ];
+    let (at, mark, country) = marks
+        .into_iter()
+        .find_map(|(mark, country)| Some((line.find(mark)?, mark, country)))?;
+    let rest = line[at + mark.len()..].trim_start_matches([' ', ':', '：', ')']);
+    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let place = line[..at]
+        .rsplit([':', '：', '|', '\t'])
+        .next()
+        .unwrap_or_default();
+    let place = place.trim().trim_end_matches(['(', '（', ' ']);
+    let is_place = (5..=6).contains(&n_digits) && (6..STREET_BYTES_MAX * 2).contains(&place.len());
+    is_place.then(|| Address {
+        text: format!("{place} {}", &rest[..n_digits]),
+        postal_code: Some(rest[..n_digits].to_owned()),
+        country: Some(country.to_owned()),
+        ..Address::default()
+    })
+}
+
+fn japanese(rest: &str) -> Option<Address> {
+    let rest = rest.trim_start_matches([' ', '\u{3000}']);
+    let code: String = rest
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == '-')
+        .collect();
+    let place = rest[code.len()..]
+        .trim()
+        .split(['\t', '\n'])
+        .next()
+        .unwrap_or_default();
+    let is_code = code.len() == 8 && code.as_bytes()[3] == b'-' && !place.is_empty();
+    // Prefecture and town end with signs of their own.
+    let end = place
+        .char_indices()
+        .find(|(at, c)| matches!(c, '市' | '区' | '町' | '村') && *at > 6)
+        .map(|(at, c)| at + c.len_utf8());
+    let (city, street) = place.split_at(end.unwrap_or(0));
+    is_code.then(|| Address {
+        text: format!("〒{code} {place}"),
+        street: Some(street.trim().to_owned()).filter(|street| !street.is_empty()),
+        postal_code: Some(code.clone()),
+        city: Some(city.to_owned()).filter(|city| !city.is_empty()),
+        region: None,
+        country: Some("JP".to_owned()),
+    })
+}
+
+/// `Lindenallee 14, 04109 Leipzig`, the street maybe in the line above.
+fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) -> Option<Address> {
+    let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',']))?;
+    let mut before = line[..start].trim_end();
+    // `CH-3012`
+    if let Some(rest) = before.strip_suffix('-') {
+        before = rest.trim_end_matches(|c: char| c.is_ascii_uppercase());
+    }
+    let before = before.trim_end_matches([' ', ',', '-', '–', '·', '|', '\u{a0}']);
+    let mut street =
+        street_before(before).or_else(|| before.is_empty().then(|| street_before(above)).flatten());
+    if street.is_none() {
+        // The town may come first: `1052 Budapest, Váci utca 12.`
+        street = street_after(&line[end..]);
+    }
+    // A code alone with a word behind it may be anything.
+    let is_marked = street.is_some() || line[..start].ends_with('-');
+    (is_marked && !town.is_empty()).then(|| {
+        with_text(Address {
+            street,
+            postal_code: Some(line[start..end].to_owned()),
+            city: Some(town),
+            country: Some(country.to_owned()),
+            ..Address::default()
+        })
+    })
+}
+
+/// `118 Commercial St, Suite 4, Portland, ME 04101`, parts maybe in the lines above.
+fn town_before(
+    line: &str,
+    start: usize,
+    end: usize,
+    (above, second): (&str, &str),
+    country: &str,
+) -> Option<Address> {
+    let marks = [' ', ',', '-', '–', '\u{a0}', '.', '('];
+    let mut before = line[..start].trim_end_matches(marks);
+    let mut region = None;
+    let (rest, last) = before.rsplit_once([' ', ',', '(']).unwrap_or(("", before));
+    let last_word = last.trim_end_matches(')');
+    let is_state = (2..=3).contains(&last_word.len())
+        && last_word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let needs_state = matches!(country, "US" | "AU");
+    if is_state && country != "GB" {
+        region = Some(last_word.to_owned());
+        before = rest.trim_end_matches(marks);
+    } else if needs_state {
+        return None;
+    }
+    let mut parts = parts_of(before);
+    if parts.len() < 2 {
+        let above = [second, above]
+            .into_iter()
+            .filter(|line| !line.is_empty() && line.len() < STREET_BYTES_MAX);
+        let own = std::mem::take(&mut parts);
+        parts = above.flat_map(parts_of).chain(own).collect();
+    }
+    let mut town = parts.pop()?;
+    let street = match parts.iter().rposition(|part| is_street(part)) {
+        Some(at) => Some(street_from(&parts, at)),
+        // The town may follow its street without a comma.
+        None if is_street(&town) && region.is_some() => {
+            let (street, last) = town.rsplit_once(' ')?;
+            let street = street.to_owned();
+            town = last.to_owned();
+            Some(street)
+        }
+        None => None,
+    };
+    let town = town.trim();
+    let is_town = town.len() <= TOWN_BYTES_MAX
+        && town.chars().next().is_some_and(char::is_uppercase)
+        && !town.chars().any(|c| c.is_ascii_digit());
+    let is_sure = street.is_some() || country == "GB" || country == "CA" || country == "IE";
+    (is_town && is_sure).then(|| {
+        with_text(Address {
+            street,
+            postal_code: Some(line[start..end].to_owned()),
+            city: Some(town.to_owned()),
+            region,
+            country: Some(country.to_owned()),
+            ..Address::default()
+        })
+    })
+}
+
+/// The parts of an address that commas set apart; the number of a house stays with its street.
+fn parts_of(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    // A number and a full stop end what stands before the address.
+    let ends = text
+        .match_indices(". ")
+        .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
+    let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
+    for part in text
+        .split([',', '|', '·', '–'])
+        .flat_map(|part| part.split(" - "))
+        .map(str::trim)
+    {
+        let is_number = part.starts_with(|c: char| c.is_ascii_digit())
+            && !part.chars().any(char::is_alphabetic);
+        match parts.last_mut() {
+            Some(last) if is_number => *last = format!("{last}, {part}"),
+            _ if part.is_empty() => {}
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
+/// The street with what stands between it and the town: a suite, a floor.
+fn street_from(parts: &[String], at: usize) -> String {
+    let first = if at > 0 && is_street(&parts[at - 1]) {
+        at - 1
+    } else {
+        at
+    };
+    parts[first..]
+        .iter()
+        .take(3)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The last part of a text that is a street, with the parts behind it.
+fn street_before(text: &str) -> Option<String> {
+    let mut street = last_part(text)?;
+    for _ in 0..PARTS_MAX {
+        if is_street(street) {
+            return Some(street.to_owned());
+        }
+        let before = text[..street.as_ptr() as usize - text.as_ptr() as usize]
+            .trim_end()
+            .trim_end_matches([',', '·', '|']);
+        let longer = last_part(before)?;
+        street = &text[longer.as_ptr() as usize - text.as_ptr() as usize..];
+        street = street.trim_end();
+    }
+    None
+}
+
+/// The street behind a town and a comma.
+fn street_after(text: &str) -> Option<String> {
+    let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
+    let text = rest.trim_start();
+    // `г. Санкт-Петербург, ул. Садовая, д. 12`
+    let parts = text.split(',').map(str::trim).take(PARTS_MAX + 1);
+    let mut street = String::new();
+    for part in parts {
+        if !street.is_empty() {
+            street.push_str(", ");
+        }
+        street.push_str(part.trim_end_matches('.'));
+        if is_street(&street) {
+            return Some(street);
+        }
+    }
+    None
+}
+
+/// The words of a town at the start of a text.
+fn town_of(text: &str) -> Option<String> {
+    let text = text.strip_prefix("г. ").unwrap_or(text);
+    let end = text
+        .find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<'])
+        .unwrap_or(text.len());
+    let text = text[..end].split(" - ").next().unwrap_or_default().trim();
+    let words: Vec<&str> = text
+        .split(' ')
+        .take_while(|word| {
+            let is_small = matches!(
+                *word,
+                "am" | "an"
+                    | "der"
+                    | "im"
+                    | "in"
+                    | "bei"
+                    | "ob"
+                    | "la"
+                    | "de"
+                    | "du"
+                    | "sur"
+                    | "en"
+                    | "del"
+                    | "do"
+                    | "da"
+                    | "das"
+                    | "dos"
+                    | "den"
+                    | "v"
+                    | "nad"
+            );
+            is_small
+                || word
+                    .chars()
+                    .next()
+                    .is_some_and(|c| c.is_uppercase() || c == '\'')
+                || word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() <= 2
+        })
+        .take(5)
+        .collect();
+    let is_code =
+        |word: &str| word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_named = words.first().is_some_and(|word| {
+        word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !is_code(word)
+    });
+    let town = words.join(" ");
+    (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
+}
+
+/// What stands last in a text of parts, with the number of the house when a comma parts it from its street.
+fn last_part(text: &str) -> Option<&str> {
+    let mut end = text.len();
+    loop {
+        let start = text[..end]
+            .rfind([',', '|', '·', ';', '\t', ':'])
+            .map_or(0, |at| {
+                at + text[at..].chars().next().map_or(1, char::len_utf8)
+            });
+        let part = text[start..].trim();
+        let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2;
+        if has_letters || start == 0 {
+            // `Vestergade 18, 2. sal`: the floor is no street.
+            let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
+                && (part.contains(". ") || part.contains('º'));
+            if is_floor && start > 0 {
+                end = start - 1;
+                continue;
+            }
+            return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
+        }
+        end = start - 1;
+    }
+}
+
+/// Whether a text is a street with its number.
+fn is_street(text: &str) -> bool {
+    let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let n_letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    (1..=7).contains(&n_digits)
+        && n_letters >= 3
+        && text.len() <= STREET_BYTES_MAX
+        && !text.contains(['@', ':', '€', '$', '%'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_postal_codes_are_addresses() {
+        for (home, above, line, expected) in [
+            (
+                "DE",
+                "Lindenallee 14",
+                "04109 Leipzig",
+                "Lindenallee 14|04109|Leipzig|",
+            ),
+            (
+                "DE",
+                "",
+                "Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau",
+                "Hauptstraße 5a|79098|Freiburg im Breisgau|",
+            ),
+            (
+                "CH",
+                "",
+                "Länggassstrasse 31, CH-3012 Bern",
+                "Länggassstrasse 31|3012|Bern|",
+            ),
+            (
+                "FR",
+                "",
+                "SARL au capital de 15 000 €, 12 rue de la République, 69002 Lyon",
+                "12 rue de la République|69002|Lyon|",
+            ),
+            (
+                "ES",
+                "",
+                "Calle Mayor, 8, 28013 Madrid, España",
+                "Calle Mayor, 8|28013|Madrid|",
+            ),
+            (
+                "NL",
+                "",
+                "Keizersgracht 215, 1016 DV Amsterdam",
+                "Keizersgracht 215|1016 DV|Amsterdam|",
+            ),
+            (
+                "PL",
+                "ul. Długa 27/3",
+                "31-147 Kraków",
+                "ul. Długa 27/3|31-147|Kraków|",
+            ),
+            (
+                "CZ",
+                "",
+                "Dlouhá 730/35, 110 00 Praha 1. IČO: 27082440",
+                "Dlouhá 730/35|110 00|Praha 1|",
+            ),
+            (
+                "US",
+                "",
+                "118 Commercial St, Suite 4, Portland, ME 04101-4738",
+                "118 Commercial St, Suite 4|04101-4738|Portland|ME",
+            ),
+            (
+                "AU",
+                "",
+                "Unit 3/14 Harbour Road, Wollongong NSW 2500",
+                "Unit 3/14 Harbour Road|2500|Wollongong|NSW",
+            ),
+            (
+                "IN",
+                "",
+                "135 Brigade Road, Bengaluru 560025, Karnataka",
+                "135 Brigade Road|560025|Bengaluru|",
+            ),
+            (
+                "BR",
+                "",
+                "Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200",
+                "Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP",
+            ),
+            (
+                "HU",
+                "",
+                "1052 Budapest, Váci utca 12. II/3.",
+                "Váci utca 12. II/3|1052|Budapest|",
+            ),
+            (
+                "RU",
+                "",
+                "ООО «Завод», 190000, г. Санкт-Петербург, ул. Садовая, д. 12",
+                "ул. Садовая, д. 12|190000|Санкт-Петербург|",
+            ),
+            (
+                "FR",
+                "",
+                "18 bis, avenue de Messine – 75008 Paris. Standard : 01",
+                "18 bis, avenue de Messine|75008|Paris|",
+            ),
+            (
+                "MX",
+                "",
+                "Av. Insurgentes Sur 1234, Col. Del Valle, 03100 Ciudad de México",
+                "Av. Insurgentes Sur 1234, Col. Del Valle|03100|Ciudad de México|",
+            ),
+            (
+                "IE",
+                "",
+                "Glenmore House, Sea Road, Galway, H91 E2X4, Ireland",
+                "|H91 E2X4|Galway|",
+            ),
+            (
+                "JP",
+                "",
+                "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1",
+                "渋谷2-21-1|150-0002|東京都渋谷区|",
+            ),
+        ] {
+            let homes: Vec<Region> = Region::of(home).into_iter().collect();
+            let address = in_line(line, above, "", &homes).unwrap_or_default();
+            let text = |part: &Option<String>| part.clone().unwrap_or_default();
+            let found = format!(
+                "{}|{}|{}|{}",
+                text(&address.street),
+                text(&address.postal_code),
+                text(&address.city),
+                text(&address.region)
+            );
+            assert_eq!(found, expected, "{line}");
+        }
+        let homes: Vec<Region> = ["DE", "US"]
+            .iter()
+            .filter_map(|code| Region::of(code))
+            .collect();
+        for line in [
+            "12345 Besucher im Jahr",
+            "Auftrag 04109 vom Montag",
+            "Top 10000 sites of 2024",
+        ] {
+            assert_eq!(in_line(line, "", "", &homes), None, "{line}");
+        }
+    }
+}

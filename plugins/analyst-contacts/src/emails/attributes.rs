@@ -1,0 +1,119 @@
+//! Addresses in attributes that scripts read.
+
+use trawl_sdk::Element;
+
+use super::verify::Trust;
+use super::{Emails, decode, script, spoken, text};
+use crate::page::{Page, percent_decoded};
+
+/// Parts of names of attributes that hold the side before the `@`, the domain, and its end.
+const USERS: [&str; 11] = [
+    "user", "name", "local", "login", "account", "before", "first", "part1", "left", "-u", "-l",
+];
+const DOMAINS: [&str; 10] = [
+    "domain", "host", "site", "server", "after", "second", "part2", "right", "-d", "provider",
+];
+const TOPS: [&str; 5] = ["tld", "suffix", "ext", "part3", "-t"];
+
+/// What in a link shows that Cloudflare hid an address.
+const CLOUDFLARE: &str = "/cdn-cgi/l/email-protection#";
+
+pub(super) fn scan(page: &Page<'_>, emails: &mut Emails) {
+    for (_, href) in &page.links {
+        if let Some((_, hex)) = href.split_once(CLOUDFLARE) {
+            if let Some(address) = decode::cloudflare(hex) {
+                emails.add(
+                    address.split('?').next().unwrap_or_default(),
+                    "cloudflare",
+                    Trust::Declared,
+                );
+            }
+        } else if let Some(code) = href
+            .trim()
+            .get(..11)
+            .filter(|head| head.eq_ignore_ascii_case("javascript:"))
+        {
+            let code = percent_decoded(&href.trim()[code.len()..]);
+            script::scan(&code, &mut |address| {
+                emails.add(address, "script", Trust::Shown)
+            });
+        }
+    }
+    for element in &page.marked {
+        marked(*element, emails);
+    }
+}
+
+fn marked(element: Element<'_>, emails: &mut Emails) {
+    let (mut user, mut domain, mut top) = (None, None, None);
+    for (name, value) in element.attrs() {
+        if name.starts_with("on") {
+            script::scan(value, &mut |address| {
+                emails.add(address, "script", Trust::Shown)
+            });
+            continue;
+        }
+        let Some(name) = name.strip_prefix("data") else {
+            continue;
+        };
+        if name == "-cfemail" {
+            let address = decode::cloudflare(value);
+            emails.add(
+                address.as_deref().unwrap_or_default(),
+                "cloudflare",
+                Trust::Declared,
+            );
+            continue;
+        }
+        let holds = |parts: &[&str]| {
+            parts
+                .iter()
+                .any(|part| name.contains(part) && (part.len() > 2 || name == *part))
+        };
+        if holds(&TOPS) {
+            top = Some(value);
+        } else if holds(&DOMAINS) {
+            domain = Some(value);
+        } else if holds(&USERS) {
+            user = Some(value);
+        }
+        single(value, emails);
+    }
+    if let (Some(user), Some(domain)) = (user, domain) {
+        joined(user, domain, top, emails);
+    }
+}
+
+/// An address that one attribute holds.
+fn single(value: &str, emails: &mut Emails) {
+    if value.len() < 6 || value.starts_with(['{', '[']) {
+        return;
+    }
+    if let Some((address, _)) = decode::hidden(value) {
+        emails.add(&address, "attribute", Trust::Shown);
+    } else if value.contains('@') && value.contains(':') {
+        text::scan(value, &mut |address, _| {
+            emails.add(address, "attribute", Trust::Shown)
+        });
+    }
+    spoken::scan(value, &mut |address| {
+        emails.add(address, "attribute", Trust::Shown)
+    });
+}
+
+/// An address whose sides stand in attributes of their own, as they are or turned around.
+fn joined(user: &str, domain: &str, top: Option<&str>, emails: &mut Emails) {
+    let top = top.map(|top| format!(".{}", top.trim_start_matches('.')));
+    let domain = format!(
+        "{}{}",
+        domain.trim_start_matches('@'),
+        top.unwrap_or_default()
+    );
+    let joined = format!("{user}@{domain}");
+    if super::verify::address(&joined, Trust::Shown).is_some() {
+        emails.add(&joined, "attribute", Trust::Shown);
+        return;
+    }
+    let turned = format!("{}@{}", decode::reversed(user), decode::reversed(&domain));
+    emails.add(&turned, "attribute", Trust::Shown);
+}

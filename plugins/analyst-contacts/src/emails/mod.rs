@@ -1,0 +1,161 @@
+//! E-mail addresses of a page: shown, linked, said in words, and hidden from robots.
+
+mod attributes;
+mod decode;
+mod evaluate;
+mod script;
+mod spoken;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tokens;
+pub(crate) mod verify;
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use trawl_sdk::embedded::string;
+
+use crate::found::Email;
+use crate::page::{Page, folded, percent_decoded};
+use crate::people;
+use verify::Trust;
+
+/// Most addresses of one page.
+const EMAILS_MAX: usize = 500;
+
+/// The e-mail addresses of a page. `source` is the page as it was served, which shows whether an address stood there in references.
+pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
+    let mut emails = Emails::default();
+    links(page, &mut emails);
+    structured(page, &mut emails);
+    for element in &page.reversed {
+        let raw = element.text();
+        let turned: String = raw.chars().rev().collect();
+        text::scan(&raw, &mut |address, _| emails.refuse(address));
+        text::scan(&turned, &mut |address, _| {
+            emails.add(address, "reversed", Trust::Shown)
+        });
+    }
+    attributes::scan(page, &mut emails);
+    let is_in_references = |address: &str| source.contains("&#") && !source.contains(address);
+    text::scan(page.text(), &mut |address, before| {
+        let how = if is_in_references(address) {
+            "entity"
+        } else {
+            "text"
+        };
+        if !verify::is_sample(address, before) {
+            emails.add(address, how, Trust::Shown);
+        }
+    });
+    spoken::scan(page.text(), &mut |address| {
+        emails.add(address, "obfuscated", Trust::Shown)
+    });
+    for script in &page.scripts {
+        script::scan(script, &mut |address| {
+            emails.add(address, "script", Trust::Shown)
+        });
+    }
+    emails.found
+}
+
+fn links(page: &Page<'_>, emails: &mut Emails) {
+    for (element, href) in &page.links {
+        let href = href.trim();
+        let Some((scheme, rest)) = href.split_once(':') else {
+            continue;
+        };
+        if !scheme.eq_ignore_ascii_case("mailto") {
+            continue;
+        }
+        let (to, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let copies = query.split('&').filter_map(|pair| {
+            let (name, value) = pair.split_once('=')?;
+            matches!(name.to_ascii_lowercase().as_str(), "to" | "cc" | "bcc").then_some(value)
+        });
+        let name = Some(folded(&element.visible_text())).filter(|name| people::is_name(name));
+        for list in std::iter::once(to).chain(copies) {
+            for address in percent_decoded(list).split([',', ';']) {
+                emails.add_named(address.trim(), "mailto", Trust::Declared, name.clone());
+                // `mailto:info(at)acme.de` is no address, but says one.
+                spoken::scan(address, &mut |address| {
+                    emails.add(address, "obfuscated", Trust::Declared)
+                });
+            }
+        }
+    }
+}
+
+fn structured(page: &Page<'_>, emails: &mut Emails) {
+    for (source, object) in page.objects_with_source() {
+        let Some(value) = object.get("email") else {
+            continue;
+        };
+        let is_person = trawl_sdk::embedded::has_type(object, &["Person"]);
+        let name = object.get("name").and_then(string).filter(|_| is_person);
+        let several = value.as_array().map_or(&[][..], Vec::as_slice);
+        for text in several
+            .iter()
+            .chain(Some(value).filter(|value| !value.is_array()))
+            .filter_map(Value::as_str)
+        {
+            let text = text.trim();
+            let address = text.strip_prefix("mailto:").unwrap_or(text);
+            let address = address.split('?').next().unwrap_or_default();
+            emails.add_named(address, source, Trust::Declared, name.map(str::to_owned));
+        }
+    }
+}
+
+/// Addresses, each once whatever its case, in the order found.
+#[derive(Default)]
+pub(crate) struct Emails {
+    found: Vec<Email>,
+    places: HashMap<String, usize>,
+    /// What only looks like an address, because it stands there turned around.
+    refused: HashSet<String>,
+}
+
+impl Emails {
+    fn refuse(&mut self, address: &str) {
+        self.refused.insert(address.to_lowercase());
+    }
+
+    fn add(&mut self, address: &str, source: &'static str, trust: Trust) {
+        self.add_named(address, source, trust, None);
+    }
+
+    fn add_named(
+        &mut self,
+        address: &str,
+        source: &'static str,
+        trust: Trust,
+        name: Option<String>,
+    ) {
+        let Some(value) = verify::address(address, trust) else {
+            return;
+        };
+        let key = value.to_lowercase();
+        if self.refused.contains(&key) {
+            return;
+        }
+        if let Some(&place) = self.places.get(&key) {
+            let known = &mut self.found[place];
+            if !known.sources.iter().any(|own| own == source) {
+                known.sources.push(source.to_owned());
+            }
+            known.name = known.name.take().or(name);
+            return;
+        }
+        if self.found.len() >= EMAILS_MAX {
+            return;
+        }
+        self.places.insert(key, self.found.len());
+        self.found.push(Email {
+            value,
+            sources: vec![source.to_owned()],
+            name,
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! Addresses written as such in a text.
+
+/// Characters between which an `@` makes an address.
+fn is_local(character: char) -> bool {
+    character.is_ascii_alphanumeric()
+        || "._%+'&-".contains(character)
+        || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
+}
+
+fn is_domain(character: char) -> bool {
+    character.is_ascii_alphanumeric()
+        || matches!(character, '.' | '-')
+        || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
+}
+
+/// Letters of scripts that set words apart: in others an address would take the sentence around it along.
+pub(super) fn is_word(character: char) -> bool {
+    (character as u32) < 0x0530
+}
+
+/// Signs that stand for `@`, as people in Japan write it for others to change back.
+const SIGNS: [char; 10] = ['@', '＠', '★', '☆', '◎', '●', '■', '◆', '#', '＃'];
+
+/// Whether the line says what to put in the place of its sign: `sales#acme.cn (# 换成 @)`.
+fn is_explained(line: &str, sign: char) -> bool {
+    line.matches(sign).count() > 1 && line.contains(['@', '＠'])
+}
+
+fn line_around(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |start| start + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    &text[start..end]
+}
+
+/// Calls `found` with each address and the text before it.
+pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
+    for (at, sign) in text.char_indices().filter(|(_, c)| SIGNS.contains(c)) {
+        let (before, after) = (&text[..at], &text[at + sign.len_utf8()..]);
+        let local = end_of(before, is_local);
+        let domain = start_of(after, is_domain);
+        let domain = trimmed(domain);
+        let local = local.trim_start_matches(['.', '-', '\'', '&', '+']);
+        if local.is_empty() || !domain.contains('.') {
+            continue;
+        }
+        if matches!(sign, '#' | '＃') && !is_explained(line_around(text, at), sign) {
+            continue;
+        }
+        let before = &before[..before.len() - local.len()];
+        if is_elsewhere(before, local, &after[domain.len()..]) {
+            continue;
+        }
+        found(&format!("{local}@{domain}"), before);
+    }
+}
+
+/// An address of something else than a mailbox: of a machine to log in to, of a file in a store of packages.
+fn is_elsewhere(before: &str, local: &str, after: &str) -> bool {
+    let is_login = after.starts_with(':')
+        && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');
+    let is_url = before.ends_with("://")
+        || before.ends_with('/')
+        || before.ends_with(':')
+            && before[..before.len() - 1].contains("://")
+            && !before.contains(' ');
+    (local == "git" && is_login) || is_url || before.ends_with('@')
+}
+
+pub(super) fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
+    let start = text
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| is_part(*c))
+        .last();
+    &text[start.map_or(text.len(), |(at, _)| at)..]
+}
+
+pub(super) fn start_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
+    let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// A domain without the dot that ends its sentence, and without the next sentence's first word.
+pub(super) fn trimmed(domain: &str) -> &str {
+    let domain = domain.trim_end_matches(['.', '-']);
+    match domain.rsplit_once('.') {
+        Some((rest, last))
+            if rest.contains('.')
+                && starts_sentence(last)
+                && !rest.contains(char::is_uppercase) =>
+        {
+            rest
+        }
+        _ => domain,
+    }
+}
+
+fn starts_sentence(word: &str) -> bool {
+    let mut characters = word.chars();
+    characters.next().is_some_and(char::is_uppercase)
+        && characters.all(char::is_lowercase)
+        && word.len() > 1
+}

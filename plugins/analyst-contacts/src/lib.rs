@@ -1,0 +1,135 @@
+//! The analyst `contacts`: e-mail addresses, phone numbers, profiles, people, postal addresses and the business of a page.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test says what it expects")
+)]
+
+mod addresses;
+mod ask;
+mod business;
+mod emails;
+mod found;
+mod join;
+mod page;
+mod people;
+mod phones;
+mod social;
+#[cfg(test)]
+mod tests;
+
+use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
+use trawl_sdk::{Document, Failure, Info, Needs};
+
+pub use found::{Address, Business, Email, Found, Person, Phone, Social};
+use page::Page;
+
+/// Finds contacts. A page gives [`Found`]; the findings of many pages give one list `contacts` of `{kind, value, details, pages}`.
+///
+/// Rules find everything that has a form. A model, when there is one, is asked once a page for what is only said in words, and what it
+/// answers counts only if it stands in the page.
+pub struct Contacts;
+
+trawl_sdk::export!(analyst: Contacts);
+
+/// What a caller may say.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// ISO 3166 code of two letters of the country that numbers without a calling code are of.
+    pub country: Option<String>,
+    /// What the caller is after, in words; goes to the model.
+    pub prompt: Option<String>,
+}
+
+impl Analyst for Contacts {
+    type Options = Options;
+
+    fn info() -> Info {
+        Info::new(
+            "contacts",
+            env!("CARGO_PKG_VERSION"),
+            "E-mail addresses, phone numbers, social profiles, people, postal addresses and business details",
+        )
+        .options_schema(
+            r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166 code of the country that numbers without a calling code are of"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
+        )
+        .needs(Needs::SOURCE)
+    }
+
+    fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
+        check(&task.options)?;
+        let (document, source) = match &task.subject {
+            Subject::Pages(findings) => return Step::done(&join::join(findings)),
+            Subject::Page { document, source } => (document, source),
+        };
+        let page = Page::read(document);
+        let found = in_page(&page, &source.text, &task.options);
+        match task.model {
+            Some(model) => ask::question(&page, &found, &task.options, model),
+            None => Step::done(&found),
+        }
+    }
+
+    fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
+        let mut found: Found = recall(memo)?;
+        let note = reply.note();
+        if let (Reply::Answer(answer), Subject::Page { document, .. }) = (&reply, &task.subject) {
+            let page = Page::read(document);
+            let homes = phones::hint::homes(&page, task.options.country.as_deref());
+            ask::merge(&mut found, answer, &page, &homes);
+        }
+        let mut value = serde_json::to_value(&found)
+            .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))?;
+        value["model"] = note;
+        Ok(Step::Done(value))
+    }
+}
+
+/// Finds the contacts of a page by rules alone. `source` is the page as it was served.
+pub fn find(document: &Document<'_>, source: &str, options: &Options) -> Found {
+    in_page(&Page::read(document), source, options)
+}
+
+fn in_page(page: &Page<'_>, source: &str, options: &Options) -> Found {
+    let homes = phones::hint::homes(page, options.country.as_deref());
+    let mut found = Found {
+        emails: emails::find(page, source),
+        phones: phones::find(page, &homes),
+        social: social::find(page),
+        people: people::find(page, &homes),
+        addresses: addresses::find(page, &homes),
+        business: business::find(page, &homes),
+    };
+    name_emails(&mut found);
+    found
+}
+
+/// Says whose an address is when a person was found with it.
+fn name_emails(found: &mut Found) {
+    for person in &found.people {
+        let Some(email) = &person.email else {
+            continue;
+        };
+        let own = found
+            .emails
+            .iter_mut()
+            .find(|own| own.value.eq_ignore_ascii_case(email));
+        if let Some(own) = own.filter(|own| own.name.is_none()) {
+            own.name = Some(person.name.clone());
+        }
+    }
+}
+
+fn check(options: &Options) -> Result<(), Failure> {
+    let Some(country) = &options.country else {
+        return Ok(());
+    };
+    match phones::Region::of(&country.to_ascii_uppercase()) {
+        Some(_) => Ok(()),
+        None => Err(Failure::invalid_option(
+            "country",
+            format!("`{country}` is no country: give a code of two letters such as `DE`"),
+        )),
+    }
+}

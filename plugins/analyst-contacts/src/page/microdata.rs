@@ -1,0 +1,78 @@
+//! Microdata in the form of JSON-LD. Spec: HTML, 5 "Microdata".
+
+use serde_json::{Map, Value};
+use trawl_sdk::{Element, Kind, Tag};
+
+use super::folded;
+
+/// How deep items may lie in each other.
+const DEPTH_MAX: usize = 8;
+
+/// Longest text of a property, in bytes: contacts are short.
+const TEXT_BYTES_MAX: usize = 2_000;
+
+/// The item that begins at an element.
+pub(super) fn item(root: Element<'_>) -> Value {
+    read(root, 0)
+}
+
+fn read(root: Element<'_>, depth: usize) -> Value {
+    let mut properties = Map::new();
+    let kinds = root.attr("itemtype").unwrap_or_default();
+    let kind = kinds.split_ascii_whitespace().next().unwrap_or_default();
+    properties.insert("@type".to_owned(), Value::from(kind));
+    let mut nodes = root.descendants();
+    while let Some(node) = nodes.next() {
+        let element = match node.kind() {
+            Kind::Element(element) => element,
+            Kind::TemplateContents => {
+                nodes.skip_inside(node);
+                continue;
+            }
+            _ => continue,
+        };
+        let is_item = element.has_attr("itemscope");
+        if let Some(names) = element.attr("itemprop") {
+            let value = match is_item {
+                true if depth < DEPTH_MAX => read(element, depth + 1),
+                true => Value::Null,
+                false => Value::from(text_of(element)),
+            };
+            for name in names.split_ascii_whitespace().take(DEPTH_MAX) {
+                add(&mut properties, name, value.clone());
+            }
+        }
+        if is_item {
+            nodes.skip_inside(node);
+        }
+    }
+    Value::Object(properties)
+}
+
+/// What the element says: its machine-readable form, or its text.
+fn text_of(element: Element<'_>) -> String {
+    let attribute = match element.tag() {
+        _ if element.has_attr("content") => element.attr("content"),
+        Tag::A | Tag::Area | Tag::Link => element.attr("href"),
+        Tag::Time => element.attr("datetime"),
+        Tag::Data => element.attr("value"),
+        Tag::Img => element.attr("src"),
+        _ => None,
+    };
+    let mut text = match attribute {
+        Some(text) => text.trim().to_owned(),
+        None => folded(&element.visible_text()),
+    };
+    text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+    text
+}
+
+fn add(properties: &mut Map<String, Value>, name: &str, value: Value) {
+    match properties.get_mut(name) {
+        Some(Value::Array(values)) => values.push(value),
+        Some(one) => *one = Value::Array(vec![one.take(), value]),
+        None => {
+            properties.insert(name.to_owned(), value);
+        }
+    }
+}

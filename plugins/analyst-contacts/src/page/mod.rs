@@ -1,0 +1,264 @@
+//! What of a page may hold contacts, read in one walk.
+
+mod hcard;
+mod microdata;
+
+use serde_json::Value;
+use trawl_sdk::embedded::{self, Budget, items, string};
+use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
+
+/// Most bytes of a page's text that are searched; what stands further down is not read.
+const TEXT_BYTES_MAX: usize = 2 << 20;
+
+/// Most items of microdata and cards read.
+const ITEMS_MAX: usize = 2_000;
+
+/// An item of structured data with where it came from.
+pub(crate) struct Item {
+    /// `json_ld`, `microdata` or `hcard`.
+    pub(crate) source: &'static str,
+    /// In the form of JSON-LD.
+    pub(crate) value: Value,
+}
+
+/// A page, ready to be searched.
+pub(crate) struct Page<'a> {
+    pub(crate) document: &'a Document<'a>,
+    text: String,
+    /// Links with an address.
+    pub(crate) links: Vec<(Element<'a>, &'a str)>,
+    /// Scripts that run.
+    pub(crate) scripts: Vec<String>,
+    /// Elements with attributes that scripts read: `data-*`, `onclick`.
+    pub(crate) marked: Vec<Element<'a>>,
+    /// Elements whose text runs from right to left by style.
+    pub(crate) reversed: Vec<Element<'a>>,
+    pub(crate) items: Vec<Item>,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn read(document: &'a Document<'a>) -> Self {
+        let options = TextOptions::default().with_noscript(true);
+        let mut text = document.text_with(options);
+        if text.len() > TEXT_BYTES_MAX {
+            text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        }
+        let mut page = Self {
+            document,
+            text,
+            links: Vec::new(),
+            scripts: Vec::new(),
+            marked: Vec::new(),
+            reversed: Vec::new(),
+            items: Vec::new(),
+        };
+        page.walk();
+        page
+    }
+
+    /// The text as a reader sees it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn walk(&mut self) {
+        let document = self.document;
+        let has_css_reversal = document_reverses(document);
+        let mut has_json = false;
+        let mut nodes = document.descendants();
+        while let Some(node) = nodes.next() {
+            let element = match node.kind() {
+                Kind::Element(element) => element,
+                Kind::TemplateContents => {
+                    nodes.skip_inside(node);
+                    continue;
+                }
+                _ => continue,
+            };
+            match element.tag() {
+                Tag::Script => has_json |= self.script(element),
+                Tag::A | Tag::Area => {
+                    if let Some(href) = element.attr("href") {
+                        self.links.push((element, href));
+                    }
+                }
+                _ => {}
+            }
+            self.attributes(element, &has_css_reversal);
+        }
+        if has_json {
+            let values = embedded::json_ld_within(document, &mut Budget::default());
+            let items = values.into_iter().map(|value| Item {
+                source: "json_ld",
+                value,
+            });
+            self.items.splice(0..0, items);
+        }
+    }
+
+    /// Keeps a script that runs; whether it is JSON-LD.
+    fn script(&mut self, element: Element<'a>) -> bool {
+        let kind = embedded::script_type(element).to_ascii_lowercase();
+        match kind.as_str() {
+            "" | "module" | "text/javascript" | "application/javascript" => {
+                let text = embedded::script_text(element);
+                if !text.is_empty() {
+                    self.scripts.push(text.into_owned());
+                }
+                false
+            }
+            "application/ld+json" => true,
+            _ => false,
+        }
+    }
+
+    fn attributes(&mut self, element: Element<'a>, reversing: &[String]) {
+        let (mut is_marked, mut is_reversed) = (false, false);
+        for (name, value) in element.attrs() {
+            match name {
+                "style" => is_reversed = is_reversing(value),
+                "class" if self.items.len() < ITEMS_MAX => {
+                    let mut classes = value.split_ascii_whitespace();
+                    if classes
+                        .clone()
+                        .any(|class| matches!(class, "vcard" | "h-card"))
+                    {
+                        self.items.extend(hcard::item(element));
+                    }
+                    is_reversed |= classes.any(|class| reversing.iter().any(|own| own == class));
+                }
+                "itemscope" if self.items.len() < ITEMS_MAX && !element.has_attr("itemprop") => {
+                    let value = microdata::item(element);
+                    self.items.push(Item {
+                        source: "microdata",
+                        value,
+                    });
+                }
+                "onclick" | "onmouseover" | "onmousedown" | "onfocus" => is_marked = true,
+                "dir" if element.name() == "bdo" => is_reversed = value.eq_ignore_ascii_case("rtl"),
+                _ if name.starts_with("data-") => is_marked = true,
+                _ => {}
+            }
+        }
+        if is_marked {
+            self.marked.push(element);
+        }
+        if is_reversed {
+            self.reversed.push(element);
+        }
+    }
+
+    /// What the page itself calls a phone number: links and structured data, with `fax` where it says so.
+    pub(crate) fn declared_phones(&self) -> Vec<(String, Option<&'static str>)> {
+        let mut phones = Vec::new();
+        for (element, href) in &self.links {
+            let (scheme, number) = href.trim().split_once(':').unwrap_or_default();
+            if ["tel", "callto", "sms", "fax"]
+                .iter()
+                .any(|known| scheme.eq_ignore_ascii_case(known))
+            {
+                let is_fax = scheme.eq_ignore_ascii_case("fax")
+                    || element.text().to_lowercase().contains("fax");
+                phones.push((percent_decoded(number), is_fax.then_some("fax")));
+            }
+        }
+        for item in self.objects() {
+            for (name, kind) in [
+                ("telephone", None),
+                ("phone", None),
+                ("faxNumber", Some("fax")),
+            ] {
+                let value = item.get(name);
+                let several = value
+                    .and_then(Value::as_array)
+                    .map_or(&[][..], Vec::as_slice);
+                let texts = several
+                    .iter()
+                    .chain(value.filter(|value| !value.is_array()));
+                phones.extend(texts.filter_map(string).map(|text| (text.to_owned(), kind)));
+            }
+        }
+        phones
+    }
+
+    /// Every object of the page's structured data.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &serde_json::Map<String, Value>> {
+        self.objects_with_source().map(|(_, object)| object)
+    }
+
+    /// Every object of the page's structured data, with where it came from.
+    pub(crate) fn objects_with_source(
+        &self,
+    ) -> impl Iterator<Item = (&'static str, &serde_json::Map<String, Value>)> {
+        self.items.iter().flat_map(|item| {
+            items(std::slice::from_ref(&item.value)).map(|object| (item.source, object))
+        })
+    }
+}
+
+/// Classes that a style sheet of the page gives text from right to left: `.rev { direction: rtl; unicode-bidi: bidi-override }`.
+fn document_reverses(document: &Document<'_>) -> Vec<String> {
+    let mut classes = Vec::new();
+    for style in document
+        .elements()
+        .filter(|element| element.tag() == Tag::Style)
+    {
+        let css = style.text();
+        if !css.contains("bidi") {
+            continue;
+        }
+        for rule in css.split('}') {
+            let Some((selectors, declarations)) = rule.split_once('{') else {
+                continue;
+            };
+            if is_reversing(declarations) {
+                let names = selectors
+                    .split(',')
+                    .filter_map(|selector| selector.trim().rsplit('.').next());
+                classes.extend(names.map(|name| name.trim().to_owned()));
+            }
+        }
+    }
+    classes
+}
+
+/// Whether declarations turn text around: right to left alone does not change the order of Latin letters, the override does.
+fn is_reversing(declarations: &str) -> bool {
+    declarations.contains("bidi-override") && declarations.contains("rtl")
+}
+
+/// Text with `%40` and the like replaced; what is no UTF-8 then stays as it is.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                decoded.push(byte);
+                at += 3;
+            }
+            None => {
+                decoded.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}
+
+/// A text with white space of every kind folded to single spaces.
+pub(crate) fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}

@@ -1,0 +1,316 @@
+//! People and what they do: from structured data, from lines such as `Geschäftsführer: …`, and from the cards of team pages.
+
+mod names;
+mod roles;
+
+use std::collections::HashMap;
+
+use trawl_sdk::embedded::{has_type, string};
+use trawl_sdk::{Element, Tag};
+
+use crate::emails::verify::{Trust, address};
+use crate::found::Person;
+use crate::page::{Page, folded, percent_decoded};
+use crate::phones::{self, Region};
+pub(crate) use names::is_name;
+use names::{
+    NAME_BYTES_MAX, NAME_WORDS_MAX, TITLES, TITLES_SURE, is_east_asian_name, is_name_word,
+    without_titles,
+};
+use roles::{is_role, is_role_label};
+
+/// Most people of one page.
+const PEOPLE_MAX: usize = 200;
+/// Longest role, in characters.
+const ROLE_CHARACTERS_MAX: usize = 70;
+
+/// The people of a page.
+pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Person> {
+    let mut people = People::default();
+    structured(page, homes, &mut people);
+    cards(page, homes, &mut people);
+    for line in page.text().lines().filter(|line| line.len() < 400) {
+        role_line(line, &mut people);
+        titled(line, &mut people);
+    }
+    people.found
+}
+
+fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
+    for object in page
+        .objects()
+        .filter(|object| has_type(object, &["Person"]))
+    {
+        let text = |name: &str| object.get(name).and_then(string).map(folded);
+        let (Some(name), role) = (text("name"), text("jobTitle")) else {
+            continue;
+        };
+        // An author of an article is nobody to contact unless the page says more.
+        let email = text("email")
+            .and_then(|email| address(email.trim_start_matches("mailto:"), Trust::Declared));
+        let phone = text("telephone")
+            .and_then(|phone| phones::read(&phone, homes))
+            .map(|number| number.e164());
+        if name.len() <= NAME_BYTES_MAX * 2 {
+            people.add(Person {
+                name,
+                role,
+                email,
+                phone,
+            });
+        }
+    }
+}
+
+/// Cards: a heading or a name, then a role, with a link to write or call to.
+fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
+    for element in page.document.elements() {
+        let is_heading = element.tag().heading_level().is_some()
+            || matches!(
+                element.tag(),
+                Tag::Strong | Tag::B | Tag::Dt | Tag::Figcaption
+            );
+        let is_called = || {
+            element.classes().any(|class| {
+                matches!(
+                    class,
+                    "name" | "team-name" | "member-name" | "person-name" | "staff-name"
+                )
+            })
+        };
+        if !is_heading && !is_called() {
+            continue;
+        }
+        let text = folded(&element.visible_text());
+        let name = without_titles(&text);
+        if !is_name(name) {
+            continue;
+        }
+        let Some(card) = element.parent_element() else {
+            continue;
+        };
+        let role = element.next_element().and_then(role_of);
+        let (email, phone) = reach(card, homes);
+        let is_person = (role.is_some() && (email.is_some() || phone.is_some()))
+            || role.as_deref().is_some_and(is_role)
+            || email.is_some();
+        // A card has one name: a column with many headings is none.
+        let is_alone = card
+            .child_elements()
+            .filter(|child| child.tag() == element.tag())
+            .count()
+            == 1;
+        if is_person && is_alone {
+            people.add(Person {
+                name: name.to_owned(),
+                role,
+                email,
+                phone,
+            });
+        }
+    }
+}
+
+fn role_of(element: Element<'_>) -> Option<String> {
+    let text = folded(&element.visible_text());
+    let is_short = (2..=ROLE_CHARACTERS_MAX).contains(&text.chars().count());
+    let is_words = !text.contains('@')
+        && !text.contains("http")
+        && text.chars().filter(char::is_ascii_digit).count() < 3
+        && !text.ends_with(['.', ':', '?']);
+    (is_short && is_words && !text.is_empty()).then_some(text)
+}
+
+/// The only address and the first number in a card.
+fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>) {
+    let mut emails = Vec::new();
+    let mut phone = None;
+    for link in card
+        .descendants()
+        .filter_map(|node| node.as_element())
+        .filter(|element| element.tag() == Tag::A)
+    {
+        let href = link.attr("href").unwrap_or_default().trim();
+        if let Some(to) = href.strip_prefix("mailto:") {
+            let to = percent_decoded(to.split('?').next().unwrap_or_default());
+            emails.extend(address(&to, Trust::Declared));
+        } else if href.starts_with("tel:") && phone.is_none() {
+            phone = phones::read(href, homes).map(|number| number.e164());
+        }
+    }
+    if emails.is_empty() {
+        let text = card.visible_text();
+        for word in text.split_whitespace().filter(|word| word.contains('@')) {
+            emails.extend(address(
+                word.trim_matches([',', ';', '.', ':']),
+                Trust::Shown,
+            ));
+        }
+    }
+    emails.dedup();
+    (
+        if emails.len() == 1 {
+            emails.pop()
+        } else {
+            None
+        },
+        phone,
+    )
+}
+
+/// `Role: Name, Name`.
+fn role_line(line: &str, people: &mut People) {
+    for (at, sign) in line
+        .char_indices()
+        .filter(|(_, c)| matches!(c, ':' | '：' | '\t'))
+    {
+        let label = line[..at]
+            .rsplit(['.', ',', '·', '|', ';', '\t'])
+            .next()
+            .unwrap_or_default();
+        let label = label.trim().trim_start_matches("- ");
+        if !is_role_label(label) {
+            continue;
+        }
+        let rest = &line[at + sign.len_utf8()..];
+        let rest = rest
+            .split(['\t', '|', '·', ';', '('])
+            .next()
+            .unwrap_or_default();
+        for (n_names, part) in split_names(rest).enumerate() {
+            let name = without_titles(part.trim());
+            if !(is_name(name) || (n_names == 0 && is_east_asian_name(name))) {
+                break;
+            }
+            people.add(Person {
+                name: name.to_owned(),
+                role: Some(label.to_owned()),
+                ..Person::default()
+            });
+        }
+    }
+}
+
+fn split_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', '/', '&']).flat_map(|part| {
+        let words = [
+            " und ", " and ", " et ", " e ", " y ", " og ", " och ", " en ",
+        ];
+        let word = words.into_iter().find(|word| part.contains(word));
+        part.split(word.unwrap_or("\u{0}"))
+    })
+}
+
+/// Names behind titles that only people have: `Avv. Marco Ferri`.
+fn titled(line: &str, people: &mut People) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        let title = word.trim_start_matches(['(', ',']).to_lowercase();
+        if !TITLES_SURE.contains(&title.as_str()) {
+            continue;
+        }
+        let mut name: Vec<&str> = Vec::new();
+        for word in words[at + 1..].iter().take(NAME_WORDS_MAX) {
+            if name.is_empty() && TITLES.contains(&word.to_lowercase().as_str()) {
+                continue;
+            }
+            let bare = word.trim_end_matches([',', ';', '.', ')', ':']);
+            if !is_name_word(bare) {
+                break;
+            }
+            name.push(bare);
+            if bare.len() < word.len() {
+                break;
+            }
+            if name.len() == 3 {
+                break;
+            }
+        }
+        let name = name.join(" ");
+        if is_name(&name) {
+            people.add(Person {
+                name,
+                ..Person::default()
+            });
+        }
+    }
+}
+
+/// People by name, in the order found.
+#[derive(Default)]
+struct People {
+    found: Vec<Person>,
+    places: HashMap<String, usize>,
+}
+
+impl People {
+    fn add(&mut self, person: Person) {
+        let key = person.name.to_lowercase();
+        if let Some(&place) = self.places.get(&key) {
+            let known = &mut self.found[place];
+            known.role = known.role.take().or(person.role);
+            known.email = known.email.take().or(person.email);
+            known.phone = known.phone.take().or(person.phone);
+        } else if self.found.len() < PEOPLE_MAX && !person.name.is_empty() {
+            self.places.insert(key, self.found.len());
+            self.found.push(person);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_headings() {
+        for name in [
+            "Lena Hofstätter",
+            "Denise R. Calloway",
+            "Ludwig van Beethoven",
+            "Jean-Luc O'Neill",
+            "José da Silva",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        for text in [
+            "Contact Us",
+            "Our Team",
+            "Lena",
+            "about the company",
+            "LOGIN HERE NOW",
+            "Managing Broker",
+            "Room 12",
+            "Acme GmbH",
+        ] {
+            assert!(!is_name(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_with_roles_name_people() {
+        for (line, expected) in [
+            (
+                "Geschäftsführer: Matthias Brandner, Dr. Sabine Köhler",
+                "Matthias Brandner+Sabine Köhler",
+            ),
+            ("CEO: Ann Lee", "Ann Lee"),
+            ("VD: Karin Lindqvist, 070-123 45 67", "Karin Lindqvist"),
+            ("代表取締役\t山田 太郎", "山田 太郎"),
+            ("Vertreten durch: Jan Ost und Eva West", "Jan Ost+Eva West"),
+            (
+                "Avv. Marco Ferri, Avv. Giulia Conti",
+                "Marco Ferri+Giulia Conti",
+            ),
+            ("Praxis Dr. med. Amelie Vogt, Hauptstraße 5a", "Amelie Vogt"),
+            ("Contact: sales office", ""),
+            ("CEO: our leader", ""),
+        ] {
+            let mut people = People::default();
+            role_line(line, &mut people);
+            titled(line, &mut people);
+            let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
+            assert_eq!(names.join("+"), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! Where a number may stand in a text, and whether what stands there is written as people write phones.
+
+use super::labels::{self, Label};
+use super::number::Number;
+use super::region::Region;
+use super::shapes::{
+    Group, is_book, is_date, is_decimal, is_hours, is_machine, is_thousands, is_years, joined,
+    lengths,
+};
+
+/// Digits of a number with its calling code. Source: ITU E.164; some plans go further.
+const DIGITS_MAX: usize = 17;
+/// Least digits of a number that nothing but its form shows to be one, and of one that is called a phone.
+const DIGITS_MIN: usize = 7;
+const DIGITS_LABELLED_MIN: usize = 6;
+/// Most characters between two digits of a number.
+const GAP_MAX: usize = 4;
+/// Most digits read as one run: two numbers and their extensions.
+const RUN_DIGITS_MAX: usize = 40;
+/// Most digits of an extension.
+const EXTENSION_DIGITS_MAX: usize = 6;
+/// Countries that are tried for a number without a label: a form says little, so only the likeliest.
+const HOMES_UNLABELLED: usize = 2;
+
+/// Words before an extension, lower case, longest first where one begins with another.
+const EXTENSION_WORDS: [&str; 22] = [
+    "extension",
+    "ext.",
+    "ext",
+    "extn",
+    "poste",
+    "durchwahl",
+    "dw",
+    "interno",
+    "int.",
+    "anexo",
+    "ramal",
+    "доб.",
+    "доб",
+    "内線",
+    "内线",
+    "분기",
+    "wew.",
+    "wewn.",
+    "toestel",
+    "anknytning",
+    "linha",
+    "x",
+];
+
+/// How sure it is that digits are a phone number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// A `tel:` link or structured data says so.
+    Declared,
+    /// A word beside it says so.
+    Labelled,
+    /// Nothing but its form.
+    Bare,
+}
+
+/// A place where a number may stand.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    groups: Vec<Group>,
+    trust: Trust,
+    pub(super) kind: Option<&'static str>,
+    extension: Option<String>,
+}
+
+impl Candidate {
+    /// A number that its place declares to be one.
+    pub(super) fn declared(text: &str, kind: Option<&'static str>) -> Option<Self> {
+        let text = text.trim();
+        let text = text.strip_prefix("tel:").unwrap_or(text);
+        let (number, extension) =
+            split_extension(text.split([';', '?']).next().unwrap_or_default());
+        // `;ext=12` of RFC 3966.
+        let parameter = text.split(';').find_map(|part| part.strip_prefix("ext="));
+        let start = number.char_indices().find(|(_, c)| digit(*c).is_some())?.0;
+        let (groups, _) = run(number, start_with_plus(number, start));
+        let candidate = Self {
+            groups,
+            trust: Trust::Declared,
+            kind,
+            extension: extension.or(parameter.map(str::to_owned)),
+        };
+        (!candidate.groups.is_empty()).then_some(candidate)
+    }
+
+    /// The numbers that stand here, with the extension of the last.
+    pub(super) fn numbers(&self, homes: &[Region]) -> Vec<(Number, Option<String>)> {
+        let all = self.groups.as_slice();
+        if let Some(number) = self.number(all, homes) {
+            return vec![(number, self.extension.clone())];
+        }
+        let mut numbers = Vec::new();
+        let parts: Vec<&[Group]> = split_at_gaps(all);
+        if parts.len() > 1 {
+            for part in parts {
+                let number = self.number(part, homes);
+                numbers.extend(number.map(|number| (number, None)));
+            }
+        }
+        if let Some(last) = numbers.last_mut() {
+            last.1.clone_from(&self.extension);
+        }
+        numbers
+    }
+
+    fn number(&self, groups: &[Group], homes: &[Region]) -> Option<Number> {
+        let digits = joined(groups);
+        let n_digits = digits.trim_start_matches('+').len();
+        let least = match self.trust {
+            Trust::Bare => DIGITS_MIN,
+            _ => DIGITS_LABELLED_MIN,
+        };
+        if !(least..=DIGITS_MAX).contains(&n_digits)
+            || (self.trust != Trust::Declared && self.is_no_phone(groups))
+        {
+            return None;
+        }
+        if digits.starts_with('+') {
+            let number = Number::read(&digits, homes.first().copied())?;
+            return self.is_taken(&number).then_some(number);
+        }
+        let homes = match self.trust {
+            Trust::Bare => &homes[..homes.len().min(HOMES_UNLABELLED)],
+            _ => homes,
+        };
+        let read = |home: &Region| Some((*home, Number::read(&digits, Some(*home))?));
+        let numbers: Vec<(Region, Number)> = homes.iter().filter_map(read).collect();
+        let valid = numbers.iter().find(|(_, number)| number.kind.is_some());
+        let (home, number) = valid.or(numbers
+            .first()
+            .filter(|_| groups.len() > 1 || self.trust == Trust::Declared))?;
+        let is_good = match self.trust {
+            Trust::Bare => {
+                number.kind.is_some() && is_written_there(groups, &digits, number, *home)
+            }
+            _ => self.is_taken(number),
+        };
+        is_good.then(|| number.clone())
+    }
+
+    fn is_taken(&self, number: &Number) -> bool {
+        number.kind.is_some() || self.trust.takes_possible()
+    }
+
+    /// Dates, prices, addresses of machines and the like.
+    fn is_no_phone(&self, groups: &[Group]) -> bool {
+        is_date(groups)
+            || is_years(groups)
+            || is_hours(groups)
+            || is_book(groups)
+            || (self.trust == Trust::Bare
+                && (is_machine(groups) || is_thousands(groups) || is_decimal(groups)))
+    }
+}
+
+/// The places of a text where numbers may stand.
+pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + text.get(at..)?.find(|c: char| digit(c).is_some())?;
+            let begin = start_with_plus(text, start);
+            let (groups, end) = run(text, begin);
+            at = end.max(start + 1);
+            let n_digits: usize = groups.iter().map(|group| group.digits.len()).sum();
+            if n_digits < DIGITS_LABELLED_MIN {
+                continue;
+            }
+            if let Some(candidate) = in_context(text, begin, end, groups) {
+                return Some(candidate);
+            }
+        }
+    })
+}
+
+/// A run with what stands around it; `None` when that shows it to be something else.
+fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
+    let (before, mut after) = (&text[..begin], &text[end..]);
+    if is_joined_before(before) {
+        return None;
+    }
+    let (mut extension, mut rest) = extension_at(after);
+    // `(9h-18h)`: what begins there is a word of its own.
+    while extension.is_none()
+        && is_joined_after(after)
+        && !after.starts_with([',', '%', '@'])
+        && groups.len() > 2
+        && groups
+            .last()
+            .is_some_and(|last| last.gap.contains([' ', '(']))
+    {
+        groups.pop();
+        after = &text[groups.last()?.end..];
+        (extension, rest) = (None, after);
+    }
+    let is_joined = extension.is_none() && is_joined_after(after);
+    let after = rest;
+    if is_joined
+        || labels::is_measure(after)
+        || before.ends_with(['€', '$', '£', '¥', '₹', '#', '№'])
+    {
+        return None;
+    }
+    let is_international = groups
+        .first()
+        .is_some_and(|group| group.digits.starts_with('+'));
+    let label = label_before(before, is_international);
+    let kind_after = after.trim_start().to_lowercase();
+    let is_fax_after = ["(fax", "(f)", "fax)", "（fax"]
+        .iter()
+        .any(|mark| kind_after.starts_with(mark));
+    let (trust, kind) = match label {
+        Some(Label::Other) => return None,
+        _ if is_fax_after => (Trust::Labelled, Some("fax")),
+        Some(Label::Phone(kind)) => (Trust::Labelled, kind),
+        None => (Trust::Bare, None),
+    };
+    Some(Candidate {
+        groups,
+        trust,
+        kind,
+        extension,
+    })
+}
+
+/// The label of a number: in its line, or alone in the line above.
+fn label_before(before: &str, is_international: bool) -> Option<Label> {
+    let start = before.ceil_char_boundary(before.len().saturating_sub(labels::LABEL_BYTES_MAX));
+    let near = &before[start..];
+    let line_start = near.rfind('\n').map_or(0, |at| at + 1);
+    let line = &near[line_start..];
+    if line.chars().any(char::is_alphanumeric) {
+        return labels::before(line, is_international);
+    }
+    let above = near[..line_start].trim_end();
+    let above = above.rsplit('\n').next().unwrap_or_default();
+    labels::before(above, false)
+}
+
+/// Whether the run goes on to the left in a way that makes it part of something else: a word, a path, a decimal.
+fn is_joined_before(before: &str) -> bool {
+    let mut characters = before.chars().rev();
+    let Some(last) = characters.next() else {
+        return false;
+    };
+    let second = characters.next();
+    if last.is_alphanumeric() {
+        return is_latin(last);
+    }
+    let is_glue = matches!(
+        last,
+        '@' | '_' | '=' | '&' | '%' | '\\' | '/' | '-' | '.' | ',' | '–' | '*' | '~' | '$'
+    );
+    is_glue
+        && second.is_some_and(|second| second.is_ascii_alphanumeric())
+        && !(last == '.' && second.is_some_and(char::is_alphabetic))
+}
+
+fn is_joined_after(after: &str) -> bool {
+    let mut characters = after.chars();
+    let (first, second) = (characters.next(), characters.next());
+    let is_digit = second.is_some_and(|second| second.is_ascii_digit());
+    match first {
+        Some('@' | '_' | '%' | '=') => true,
+        Some(':' | ',') if is_digit => true,
+        Some('-' | '/' | '\\') => second.is_some_and(|second| second.is_ascii_alphanumeric()),
+        Some(first) => first.is_alphanumeric() && is_latin(first),
+        None => false,
+    }
+}
+
+/// Scripts that set their words apart by spaces.
+fn is_latin(character: char) -> bool {
+    (character as u32) < 0x0530
+}
+
+/// Steps back over `+`, `(` and `(+` in front of the first digit.
+fn start_with_plus(text: &str, start: usize) -> usize {
+    let mut begin = start;
+    for (at, character) in text[..start].char_indices().rev().take(4) {
+        match character {
+            '+' | '＋' | '(' | '（' => begin = at,
+            ' ' | '\u{a0}' if begin < start || at + 1 == start => {}
+            _ => break,
+        }
+    }
+    begin
+}
+
+/// Groups of digits from `begin`, and where they end.
+fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
+    let mut groups: Vec<Group> = Vec::new();
+    let (mut gap, mut end, mut n_digits) = (String::new(), begin, 0);
+    let mut is_open = false;
+    for (at, character) in text[begin..].char_indices() {
+        if let Some(digit) = digit(character) {
+            match groups.last_mut().filter(|_| is_open) {
+                Some(group) => {
+                    group.digits.push(digit);
+                    group.end = begin + at + character.len_utf8();
+                }
+                None => {
+                    let plus = if gap.contains('+') { "+" } else { "" };
+                    groups.push(Group {
+                        digits: format!("{plus}{digit}"),
+                        gap: std::mem::take(&mut gap),
+                        end: begin + at + character.len_utf8(),
+                    });
+                }
+            }
+            (is_open, end) = (true, begin + at + character.len_utf8());
+            n_digits += 1;
+            if n_digits > RUN_DIGITS_MAX {
+                break;
+            }
+            continue;
+        }
+        let Some(separator) = separator(character) else {
+            break;
+        };
+        if is_open && separator == '+' || gap.chars().count() >= GAP_MAX {
+            // Another number begins.
+            break;
+        }
+        let is_sentence_end = separator == ' ' && gap == "." && n_digits >= DIGITS_LABELLED_MIN;
+        let is_list = character == '\u{b7}' && gap.ends_with(' ');
+        if is_sentence_end || is_list {
+            break;
+        }
+        is_open = false;
+        gap.push(separator);
+        if separator == '+' && !groups.is_empty() {
+            break;
+        }
+    }
+    (groups, end)
+}
+
+/// The ASCII digit of a digit of the scripts that phones are written in.
+fn digit(character: char) -> Option<char> {
+    let zero = match character {
+        '0'..='9' => return Some(character),
+        '\u{ff10}'..='\u{ff19}' => 0xff10,
+        '\u{660}'..='\u{669}' => 0x660,
+        '\u{6f0}'..='\u{6f9}' => 0x6f0,
+        '\u{966}'..='\u{96f}' => 0x966,
+        _ => return None,
+    };
+    char::from_digit(character as u32 - zero, 10)
+}
+
+/// The text's digits in ASCII, for comparing.
+pub(crate) fn digits_of(text: &str) -> String {
+    text.chars().filter_map(digit).collect()
+}
+
+/// What a character between digits counts as; `None` when it ends a number.
+fn separator(character: char) -> Option<char> {
+    Some(match character {
+        ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' | '\u{2007}' | '\u{3000}' => ' ',
+        '-' | '\u{2010}' | '\u{2011}' | '\u{2012}' | '\u{2013}' | '\u{2014}' | '\u{ff0d}'
+        | '\u{30fc}' | '\u{2212}' => '-',
+        '(' | '（' | '[' => '(',
+        ')' | '）' | ']' => ')',
+        '+' | '＋' => '+',
+        '.' | '/' => character,
+        '\u{b7}' => '.',
+        '\u{200b}' | '\u{200e}' | '\u{202a}' | '\u{202c}' | '\u{ad}' => '\u{200b}',
+        _ => return None,
+    })
+}
+
+/// The parts of a run that two numbers leave when they stand side by side.
+fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, group) in groups.iter().enumerate().skip(1) {
+        let gap = group.gap.as_str();
+        let is_wide = gap.contains('/')
+            || gap.contains(" - ")
+            || gap.contains("  ")
+            || group.digits.starts_with('+');
+        if is_wide {
+            parts.push(&groups[start..at]);
+            start = at;
+        }
+    }
+    parts.push(&groups[start..]);
+    parts
+}
+
+/// The number without its extension, and the extension.
+fn split_extension(text: &str) -> (&str, Option<String>) {
+    let last_digit = |text: &str| text.rfind(|c: char| digit(c).is_some());
+    for (at, _) in text
+        .char_indices()
+        .filter(|(_, c)| c.is_alphabetic() || *c == '#')
+    {
+        if last_digit(&text[..at]).is_some()
+            && let (Some(extension), _) = extension_at(&text[at..])
+        {
+            return (&text[..at], Some(extension));
+        }
+    }
+    (text, None)
+}
+
+/// The extension that follows a number, and what follows it.
+fn extension_at(after: &str) -> (Option<String>, &str) {
+    let trimmed = after.trim_start_matches([' ', '\u{a0}', ',', ';', '(', '-']);
+    let word = EXTENSION_WORDS.iter().find(|word| {
+        trimmed
+            .get(..word.len())
+            .is_some_and(|head| head.to_lowercase() == **word)
+    });
+    let rest = match word {
+        Some(word) => &trimmed[word.len()..],
+        None if trimmed.starts_with('#') => &trimmed[1..],
+        None => return (None, after),
+    };
+    let number = rest.trim_start_matches([' ', '\u{a0}', '.', ':', '-']);
+    let length = number.bytes().take_while(u8::is_ascii_digit).count();
+    match length {
+        1..=EXTENSION_DIGITS_MAX => (Some(number[..length].to_owned()), &number[length..]),
+        _ => (None, after),
+    }
+}
+
+/// Whether a number without a label is written as numbers of its plan are: in their groups, or with the digit that is dialled first.
+fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Region) -> bool {
+    let own = lengths(groups);
+    let is_premium = number.kind == Some("premium_rate");
+    if groups.len() < 2 {
+        // A mobile number in one piece is known by its prefix and its length.
+        return home.national_prefix() == "0"
+            && digits.starts_with('0')
+            && number.kind == Some("mobile")
+            && digits.len() > 9;
+    }
+    if home.calling_code() == "1" {
+        return own.ends_with(&[3, 3, 4]) && own.len() <= 4 && !is_premium;
+    }
+    let is_prefixed = match home.national_prefix() {
+        "" => digits.starts_with('0'),
+        prefix => digits.starts_with(prefix),
+    };
+    let is_calm = groups[1..]
+        .iter()
+        .all(|group| group.gap.chars().count() <= 3)
+        && own.iter().all(|&length| length <= 8);
+    if is_prefixed && is_calm && digits.starts_with('0') && !own.iter().all(|&length| length == 1) {
+        return true;
+    }
+    let written: Vec<usize> = number
+        .written()
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|group| !group.is_empty())
+        .map(str::len)
+        .collect();
+    let is_even = groups[1..].iter().all(|group| group.gap == groups[1].gap);
+    let is_threes = own.iter().all(|&length| length == 3) && own.len() == 3;
+    !is_premium
+        && (own == written || is_even && is_threes)
+        && groups.iter().skip(1).all(|group| group.gap != "/")
+}

@@ -1,0 +1,97 @@
+//! Phone numbers of a page: found by cheap signs first, then checked against the numbering plan of their country.
+
+mod candidates;
+pub(crate) mod hint;
+mod labels;
+mod number;
+mod pattern;
+mod region;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use crate::found::Phone;
+use crate::page::Page;
+pub(crate) use candidates::digits_of;
+use candidates::{Candidate, Trust};
+pub(crate) use number::Number;
+pub(crate) use region::Region;
+
+/// Most numbers of one page; a directory with more is not lost, its first ones are kept.
+const PHONES_MAX: usize = 500;
+
+/// Most candidates of one page that are checked.
+const CANDIDATES_MAX: usize = 5_000;
+
+/// The phone numbers of a page, in page order: links and structured data first, as they are said to be numbers.
+pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Phone> {
+    let mut phones = Phones::default();
+    for (value, kind) in page.declared_phones() {
+        if let Some(candidate) = Candidate::declared(&value, kind) {
+            phones.take(&candidate, homes);
+        }
+    }
+    for candidate in candidates::of_text(page.text()).take(CANDIDATES_MAX) {
+        phones.take(&candidate, homes);
+    }
+    phones.found
+}
+
+/// Numbers by E.164 form, in the order found.
+#[derive(Default)]
+struct Phones {
+    found: Vec<Phone>,
+    places: HashMap<String, usize>,
+}
+
+impl Phones {
+    fn take(&mut self, candidate: &Candidate, homes: &[Region]) {
+        for (number, extension) in candidate.numbers(homes) {
+            self.add(&number, extension, candidate.kind);
+        }
+    }
+
+    fn add(&mut self, number: &Number, extension: Option<String>, kind: Option<&'static str>) {
+        let value = number.e164();
+        if let Some(&place) = self.places.get(&value) {
+            let known = &mut self.found[place];
+            known.extension = known.extension.take().or(extension);
+            if kind == Some("fax") && known.kind.as_deref() != Some("mobile") && !known.is_labelled
+            {
+                known.kind = kind.map(str::to_owned);
+            }
+            return;
+        }
+        if self.found.len() >= PHONES_MAX {
+            return;
+        }
+        self.places.insert(value.clone(), self.found.len());
+        self.found.push(Phone {
+            value,
+            national: number.written(),
+            country: (number.region != "001").then(|| number.region.to_owned()),
+            kind: kind.or(number.kind).map(str::to_owned),
+            extension,
+            is_labelled: kind.is_some_and(|kind| kind != "fax"),
+        });
+    }
+}
+
+/// Whether a number of a declared place or a model's answer can be read; for joining and for checks.
+pub(crate) fn read(text: &str, homes: &[Region]) -> Option<Number> {
+    let candidate = Candidate::declared(text, None)?;
+    candidate
+        .numbers(homes)
+        .into_iter()
+        .next()
+        .map(|(number, _)| number)
+}
+
+impl Trust {
+    /// Whether a number that no numbering plan lists may still be taken, its length being right.
+    fn takes_possible(self) -> bool {
+        matches!(self, Self::Declared | Self::Labelled)
+    }
+}

@@ -1,0 +1,126 @@
+//! The numbering plans of the world, read line by line from a table as they are asked for.
+
+/// One region a line; see the first line for where it comes from.
+const TABLE: &str = include_str!("regions.tsv");
+
+/// What a number is for, in the order of the table's columns.
+pub(crate) const KINDS: [&str; 8] = [
+    "fixed_line",
+    "mobile",
+    "toll_free",
+    "premium_rate",
+    "shared_cost",
+    "personal",
+    "voip",
+    "uan",
+];
+
+/// Columns in front of those of [`KINDS`].
+const COLUMNS_BEFORE_KINDS: usize = 9;
+
+/// The numbering plan of one region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    line: &'static str,
+}
+
+/// How numbers are written inside a region: the pattern of the whole, what it must begin with, the form.
+pub(super) struct Form {
+    pub(super) pattern: &'static str,
+    pub(super) leading: &'static str,
+    pub(super) form: &'static str,
+}
+
+impl Region {
+    /// Every region, by code.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        TABLE.lines().skip(1).map(|line| Self { line })
+    }
+
+    /// The region of an ISO 3166 code of two letters, upper case.
+    pub(crate) fn of(code: &str) -> Option<Self> {
+        Self::all().find(|region| region.code() == code)
+    }
+
+    /// The regions that share a calling code, the main one first.
+    pub(super) fn of_calling_code(calling_code: &str) -> Vec<Self> {
+        let mut regions: Vec<Self> = Self::all()
+            .filter(|region| region.calling_code() == calling_code)
+            .collect();
+        regions.sort_by_key(|region| !region.is_main());
+        regions
+    }
+
+    fn column(self, index: usize) -> &'static str {
+        self.line.split('\t').nth(index).unwrap_or_default()
+    }
+
+    /// ISO 3166 code, or `001` for numbers of no country.
+    pub(crate) fn code(self) -> &'static str {
+        self.line.split('\t').next().unwrap_or_default()
+    }
+
+    /// The calling code without `+`.
+    pub(crate) fn calling_code(self) -> &'static str {
+        self.column(1)
+    }
+
+    fn is_main(self) -> bool {
+        self.column(2) == "1"
+    }
+
+    /// Pattern of what is dialled before a number abroad.
+    pub(super) fn international_prefix(self) -> &'static str {
+        self.column(3)
+    }
+
+    /// What is dialled before a number inside the region; empty for nothing.
+    pub(crate) fn national_prefix(self) -> &'static str {
+        self.column(4)
+    }
+
+    /// Pattern of what is cut from the front of a number as it is written inside the region.
+    pub(super) fn prefix_pattern(self) -> &'static str {
+        match self.column(5) {
+            "" => self.national_prefix(),
+            pattern => pattern,
+        }
+    }
+
+    /// What takes the place of the cut part when its last group matched.
+    pub(super) fn prefix_form(self) -> &'static str {
+        self.column(6)
+    }
+
+    /// Pattern of the first digits of the numbers of this region, when others share its calling code.
+    pub(super) fn leading(self) -> &'static str {
+        self.column(7)
+    }
+
+    /// Pattern of every number of the region.
+    pub(super) fn general(self) -> &'static str {
+        self.column(8)
+    }
+
+    /// Kinds of numbers: name, lengths (separated by commas), pattern.
+    pub(super) fn kinds(self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        let columns = self.line.split('\t').skip(COLUMNS_BEFORE_KINDS);
+        KINDS.iter().zip(columns).filter_map(|(name, column)| {
+            let (lengths, pattern) = column.split_once(':')?;
+            Some((*name, lengths, pattern))
+        })
+    }
+
+    /// The ways numbers are written, the first that fits being used.
+    pub(super) fn forms(self) -> impl Iterator<Item = Form> {
+        let forms = self.column(COLUMNS_BEFORE_KINDS + KINDS.len());
+        forms.split('@').filter_map(|form| {
+            let mut parts = form.split('~');
+            Some(Form {
+                pattern: parts.next()?,
+                leading: parts.next()?,
+                form: parts.next()?,
+            })
+        })
+    }
+}
