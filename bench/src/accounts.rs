@@ -142,27 +142,47 @@ async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow
 }
 
 /// Asks every account's statement.
-async fn compare(trawl: &Trawl, buyers: &[Buyer]) -> anyhow::Result<()> {
-    let mut caller = Caller::new(trawl.base.trim_start_matches("http://").parse()?, "");
-    for buyer in buyers {
-        caller.key.clone_from(&buyer.key);
-        let statement = caller.get("/account/statement").await.json();
-        let entries = statement["entries"].as_array().context("entries")?;
-        let posts = entries.iter().filter(|entry| entry["kind"] == "post");
-        let (n_posts, billed) = posts.fold((0, 0), |(n, sum), post| {
-            (n + 1, sum - nanodollars(&post["amount"]))
-        });
-        let spent = buyer.spent.load(Ordering::Relaxed);
-        anyhow::ensure!(billed == spent, "billed {billed}, told {spent}");
-        anyhow::ensure!(n_posts == buyer.n_pages.load(Ordering::Relaxed));
-        let left = nanodollars(&statement["closing_balance"]);
-        anyhow::ensure!(
-            left == BALANCE.0 - spent,
-            "{left} left of which {spent} went"
-        );
-        let reserved: i64 = entries.iter().map(|e| nanodollars(&e["reserved"])).sum();
-        anyhow::ensure!(reserved == 0, "{reserved} is still set aside");
+async fn compare(trawl: &Trawl, buyers: &Arc<[Buyer]>) -> anyhow::Result<()> {
+    let caller = Caller::new(trawl.base.trim_start_matches("http://").parse()?, "");
+    let next = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..CONNECTIONS)
+        .map(|_| {
+            let (mut caller, buyers) = (caller.clone(), Arc::clone(buyers));
+            let next = Arc::clone(&next);
+            tokio::spawn(async move {
+                while let Some(buyer) = buyers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    caller.key.clone_from(&buyer.key);
+                    agrees(buyer, &caller.get("/account/statement").await.json())?;
+                }
+                anyhow::Ok(())
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await??;
     }
+    Ok(())
+}
+
+/// Whether a statement says what the account was told, page by page in sum, and leaves nothing set aside.
+fn agrees(buyer: &Buyer, statement: &serde_json::Value) -> anyhow::Result<()> {
+    let entries = statement["entries"].as_array().context("entries")?;
+    let posts = entries.iter().filter(|entry| entry["kind"] == "post");
+    let (n_posts, billed) = posts.fold((0, 0), |(n, sum), post| {
+        (n + 1, sum - nanodollars(&post["amount"]))
+    });
+    let spent = buyer.spent.load(Ordering::Relaxed);
+    anyhow::ensure!(billed == spent, "billed {billed}, told {spent}");
+    let n_pages = buyer.n_pages.load(Ordering::Relaxed);
+    anyhow::ensure!(n_posts == n_pages, "{n_posts} charges for {n_pages} pages");
+    let left = nanodollars(&statement["closing_balance"]);
+    anyhow::ensure!(
+        left == BALANCE.0 - spent,
+        "{left} left of which {spent} went"
+    );
+    let reserved = entries.iter().map(|entry| nanodollars(&entry["reserved"]));
+    let reserved: i64 = reserved.sum();
+    anyhow::ensure!(reserved == 0, "{reserved} is still set aside");
     Ok(())
 }
 
