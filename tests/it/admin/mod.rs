@@ -33,8 +33,7 @@ async fn shown(admin: &Caller, path: &str) -> Value {
 
 /// The same server for someone with this key.
 fn with_key(caller: &Caller, key: &str) -> Caller {
-    Caller {
-        key: key.to_owned(),
-        ..caller.clone()
-    }
+    let mut other = caller.clone();
+    other.key = key.to_owned();
+    other
 }
