@@ -47,7 +47,11 @@ pub(super) enum Effect {
         done: oneshot::Sender<Result<Charge, BillingError>>,
     },
     /// A post out of a slice failed. Unless the ledger has it after all, the slice has its money back with this void.
-    UndonePost { slice: Arc<Slice>, post: Entry },
+    UndonePost {
+        slice: Arc<Slice>,
+        /// Boxed, because it is rare and much larger than the others.
+        post: Box<Entry>,
+    },
     /// Money in, or nothing at all: who waits is told what became of each entry.
     Told {
         wallet: Option<Arc<Wallet>>,

@@ -230,6 +230,7 @@ fn undone_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
 fn undone_share(slice: &Arc<Slice>, post: Entry) -> Item {
     let void = slice.page_void(&post, NOT_TAKEN);
     let slice = Arc::clone(slice);
+    let post = Box::new(post);
     Item::one(void, Effect::UndonePost { slice, post })
 }
 
