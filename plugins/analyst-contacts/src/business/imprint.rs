@@ -306,14 +306,21 @@ fn bare_vat(line: &str, business: &mut Business) {
 
 /// Whether a word of the line ends a legal form; most lines have none, and looking for the forms themselves takes long.
 fn may_have_form(line: &str) -> bool {
+    let is_end = |form: &str, word: &str| {
+        let before = form.strip_suffix(word);
+        before.is_some_and(|before| before.is_empty() || before.ends_with(' '))
+    };
     let ends_one = |word: &str| {
         let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
-        if is_plain && word != "plc" || word.len() > 20 {
+        let is_odd = !word
+            .chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '.' | '/'));
+        if word.is_empty() || is_plain && word != "plc" || is_odd || word.len() > 20 {
             return false;
         }
-        let ends = FORMS.iter().filter_map(|form| form.rsplit(' ').next());
-        ends.chain(FORMS_TOO.iter().filter_map(|form| form.rsplit(' ').next()))
-            .any(|end| end == word || end == word.trim_end_matches('.'))
+        let bare = word.trim_end_matches('.');
+        let mut forms = FORMS.iter().chain(&FORMS_TOO);
+        forms.any(|form| is_end(form, word) || !bare.is_empty() && is_end(form, bare))
     };
     let marks = [',', ';', ':', '(', ')', '|'];
     let mut words = line
