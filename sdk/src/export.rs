@@ -1,9 +1,11 @@
 //! The one macro that makes a crate a plugin.
 
-/// Makes this crate a plugin: `trawl_sdk::export!(format: MyFormat);`, likewise `filter`, `extractor`, `chunker`, `provider`, once a crate.
+/// Makes this crate a plugin: `trawl_sdk::export!(format: MyFormat);`, likewise `filter`, `extractor`, `chunker`, `analyst`, `provider`,
+/// once a crate.
 ///
 /// Compiled for WebAssembly it gives the exports of a component; with the feature `native` of the SDK on any other target the C entry
-/// points of a shared library; otherwise nothing, so that tests link as many plugins as they like. A provider has no C entry points.
+/// points of a shared library; otherwise nothing, so that tests link as many plugins as they like. An analyst and a
+/// provider have no C entry points.
 #[macro_export]
 macro_rules! export {
     (format: $plugin:ty) => {
@@ -21,6 +23,9 @@ macro_rules! export {
     (chunker: $plugin:ty) => {
         $crate::__component!(__trawl_export_chunker, chunker, $plugin);
         $crate::__native!(CHUNKER, chunker, $plugin);
+    };
+    (analyst: $plugin:ty) => {
+        $crate::__component!(__trawl_export_analyst, analyst, $plugin);
     };
     (provider: $plugin:ty) => {
         $crate::__component!(__trawl_export_provider, provider, $plugin);

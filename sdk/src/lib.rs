@@ -1,7 +1,7 @@
 //! What the author of a Trawl plugin links.
 //!
-//! A plugin is a type that implements one of five traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`],
-//! [`Provider`](provider::Provider)) and one line that exports it:
+//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`],
+//! [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)) and one line that exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -33,6 +33,7 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod abi;
+pub mod analyst;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
 mod arena;
 pub mod chunk;

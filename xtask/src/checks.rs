@@ -94,7 +94,14 @@ fn lints() -> anyhow::Result<()> {
 fn skeletons() -> anyhow::Result<()> {
     let root = workspace::root();
     let dir = root.join("target/skeletons");
-    for kind in ["format", "filter", "extractor", "chunker", "provider"] {
+    for kind in [
+        "format",
+        "filter",
+        "extractor",
+        "chunker",
+        "analyst",
+        "provider",
+    ] {
         let name = format!("new_{kind}");
         let plugin = dir.join(&name);
         if plugin.exists() {

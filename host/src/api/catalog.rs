@@ -13,6 +13,7 @@ impl Catalog for Registry {
             PluginKind::Filter => self.filter(name).is_some(),
             PluginKind::Extractor => self.extractor(name).is_some(),
             PluginKind::Chunker => self.chunker(name).is_some(),
+            PluginKind::Analyst => self.analyst(name).is_some(),
             PluginKind::Provider => self.names(Kind::Provider).contains(&name),
         }
     }
@@ -23,6 +24,7 @@ impl Catalog for Registry {
             PluginKind::Filter => Kind::Filter,
             PluginKind::Extractor => Kind::Extractor,
             PluginKind::Chunker => Kind::Chunker,
+            PluginKind::Analyst => Kind::Analyst,
             PluginKind::Provider => Kind::Provider,
         };
         let mut names: Vec<String> = self.names(kind).into_iter().map(str::to_owned).collect();
@@ -36,6 +38,7 @@ impl Catalog for Registry {
             PluginKind::Filter => self.filter(name).map(|it| it.check_options(options)),
             PluginKind::Extractor => self.extractor(name).map(|it| it.check_options(options)),
             PluginKind::Chunker => self.chunker(name).map(|it| it.check_options(options)),
+            PluginKind::Analyst => self.analyst(name).map(|it| it.check_options(options)),
             PluginKind::Provider => None,
         });
         checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())))
@@ -85,6 +88,7 @@ mod tests {
             (PluginKind::Filter, Guest::keeping_filter("mine")),
             (PluginKind::Extractor, Guest::echo_extractor("mine")),
             (PluginKind::Chunker, Guest::whole_chunker("mine")),
+            (PluginKind::Analyst, Guest::asking_analyst("mine")),
         ];
         for (kind, guest) in guests {
             let mut guest = guest.when_asked(REFUSES);

@@ -3,6 +3,7 @@
 //! Everything here is synchronous work on the CPU. [`Workers`] puts it on blocking threads, no more at once than cores, so that a
 //! well-behaved guest never runs out of time because it waited for a core.
 
+mod analysis;
 mod cpu;
 mod outputs;
 mod workers;
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
+use analysis::Begun;
+pub use analysis::{Analysis, Asking};
 pub use outputs::Outputs;
 pub use workers::Workers;
 
@@ -58,16 +61,31 @@ pub fn run(
     let discovered = plan.discover.then(|| source.discover(&input.url, plan));
     let parsed = source.parse(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
-    let made = match &parsed {
-        Ok(document) => {
-            let view = source.view(input, document);
-            outputs::make(registry, &view, source.kind, input.picture.as_ref(), plan)
-        }
-        Err(failure) => Outputs::failed(failure.clone()),
+    let made = match parsed {
+        Ok(document) => make(registry, input, plan, document, source),
+        Err(failure) => Outputs::failed(failure),
     };
     let outputs = Outputs { discovered, ..made };
     let transform = cpu::thread_time().saturating_sub(started + parse);
     (outputs, CpuTime { parse, transform })
+}
+
+/// Every output of a parsed page. The document lives on when an analyst waits for a model.
+fn make(
+    registry: &Registry,
+    input: &Input,
+    plan: &OutputPlan,
+    document: Document,
+    source: Source<'_>,
+) -> Outputs {
+    let view = source.view(input, &document);
+    let picture = input.picture.as_ref();
+    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, picture, plan);
+    outputs.analysis = begun.map(|begun| match begun {
+        Begun::Done(answer) => Analysis::Done(answer),
+        Begun::Asks(opening) => opening.on_page(document, source, input),
+    });
+    outputs
 }
 
 /// A page decoded.

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::analysis::{self, Analysis, Begun};
 use crate::model::failure::status;
 use crate::model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use crate::plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
@@ -20,6 +21,8 @@ pub struct Outputs {
     pub fields: Fields,
     /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
     pub discovered: Option<Discovered>,
+    /// What the plan's analyst came to: its answer, or a question for a model.
+    pub analysis: Option<Analysis>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }
@@ -40,17 +43,17 @@ impl Outputs {
     }
 }
 
-/// Makes every output that `plan` names.
+/// Makes every output that `plan` names; the first step of an analysis stands apart, because it may want to keep the page.
 pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
     picture: Option<&Bytes>,
     plan: &OutputPlan,
-) -> Outputs {
+) -> (Outputs, Option<Begun>) {
     let masks = match Masks::make(registry, view, kind, plan) {
         Ok(masks) => masks,
-        Err(failure) => return Outputs::failed(failure),
+        Err(failure) => return (Outputs::failed(failure), None),
     };
     let mut outputs = Outputs::default();
     outputs.content = contents(
@@ -62,7 +65,11 @@ pub(super) fn make(
         &mut outputs,
     );
     read_fields(registry, view, &masks.kept(view), plan, &mut outputs);
-    outputs
+    let begun = plan.analyst.as_ref().and_then(|choice| {
+        let begun = analysis::begin(registry, choice, &masks.kept(view));
+        outputs.keep(begun)
+    });
+    (outputs, begun)
 }
 
 /// What filters left of a page.
@@ -294,20 +301,20 @@ fn extract(
         .map_err(failure_of)
 }
 
-fn options_text(options: &Value) -> String {
+pub(super) fn options_text(options: &Value) -> String {
     match options {
         Value::Null => "{}".to_owned(),
         options => options.to_string(),
     }
 }
 
-fn not_loaded(kind: &str, name: &str) -> PageFailure {
+pub(super) fn not_loaded(kind: &str, name: &str) -> PageFailure {
     PageFailure::new(
         status::UNKNOWN,
         format!("the {kind} `{name}` is not loaded; see GET /plugins"),
     )
 }
 
-fn failure_of(error: PluginError) -> PageFailure {
+pub(super) fn failure_of(error: PluginError) -> PageFailure {
     PageFailure::new(status::UNKNOWN, error.to_string())
 }

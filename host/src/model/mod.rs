@@ -1,5 +1,6 @@
 //! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
 
+pub mod analysis;
 pub mod content;
 pub mod crawl;
 pub mod failure;
@@ -9,6 +10,7 @@ pub mod page;
 pub mod terms;
 pub mod usage;
 
+pub use analysis::ModelSize;
 pub use content::{Content, Fields, Piece};
 pub use crawl::{Discovered, Skip, Stop, UrlRow, UrlState};
 pub use failure::PageFailure;

@@ -13,6 +13,8 @@ pub enum PluginKind {
     Extractor,
     /// Splits `content`.
     Chunker,
+    /// Finds out what pages say. Pipelines name it; no request of one's own does.
+    Analyst,
     /// Serves pages through a third party.
     Provider,
 }
@@ -25,6 +27,7 @@ impl PluginKind {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Analyst => "analyst",
             Self::Provider => "provider",
         }
     }
@@ -73,6 +76,7 @@ pub(crate) mod fake {
                 PluginKind::Filter => &["mine", "prune", "readability"],
                 PluginKind::Extractor => &["json_data", "links", "metadata", "mine", "selectors"],
                 PluginKind::Chunker => &["characters", "lines", "mine", "sentences", "words"],
+                PluginKind::Analyst => &["contacts", "mine"],
                 PluginKind::Provider => &["acme", "provider_1", "provider_2"],
             };
             names.iter().map(|&name| name.to_owned()).collect()

@@ -3,6 +3,7 @@
 //! The types are here; the rules that fill them are one file a subject. `api::wire` calls them with what the JSON said.
 
 pub mod address;
+mod analysis;
 pub mod catalog;
 pub mod chunking;
 pub mod crawl;
@@ -17,6 +18,7 @@ pub mod router;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use analysis::AnalystChoice;
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
 pub use link_rewrite::LinkRewrite;
@@ -218,6 +220,8 @@ pub struct OutputPlan {
     pub readability: bool,
     /// Extractors asked for by name, with their options object; results stand under `extracted`.
     pub extractors: BTreeMap<String, Value>,
+    /// The analyst of a pipeline; no request of one's own has any. It sees what `filters` leave.
+    pub analyst: Option<AnalystChoice>,
     /// `metadata`: add the metadata object.
     pub metadata: bool,
     /// `return_page_links`: add the links.
@@ -251,6 +255,7 @@ impl OutputPlan {
             filters: Vec::new(),
             readability: false,
             extractors: BTreeMap::new(),
+            analyst: None,
             metadata: false,
             links: false,
             json_data: false,
@@ -275,6 +280,7 @@ impl OutputPlan {
             || self.css_fields.is_some()
             || self.hidden_text
             || !self.extractors.is_empty()
+            || self.analyst.is_some()
             || self.formats.iter().any(is_made)
     }
 }

@@ -5,11 +5,12 @@ use wasmparser::{ComponentExternalKind, Encoding, Parser, Payload};
 use super::Kind;
 
 /// The contracts this server speaks: kind, and the one accepted version. A version 2 is one more line here.
-const ACCEPTED: [(Kind, &str); 5] = [
+const ACCEPTED: [(Kind, &str); 6] = [
     (Kind::Format, "1.0.0"),
     (Kind::Filter, "1.0.0"),
     (Kind::Extractor, "1.0.0"),
     (Kind::Chunker, "1.0.0"),
+    (Kind::Analyst, "1.0.0"),
     (Kind::Provider, "1.0.0"),
 ];
 /// Longest name quoted in a message.

@@ -106,7 +106,11 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
+/// Reads a JSON Schema (draft 2020-12) and makes a check of it.
+///
+/// # Errors
+/// A sentence: too large, not JSON, not a schema.
+pub(super) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!("{} bytes, allowed {SCHEMA_BYTES_MAX}", text.len()));
     }

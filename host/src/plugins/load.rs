@@ -17,8 +17,8 @@ use super::info::Described;
 use super::manifest::{Code, Entry};
 use super::plugin::{Core, Measured};
 use super::{
-    ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Grant, Kind, LoadError, PluginInfo,
-    ProviderPlugin, Registry, native, sample, v1,
+    AnalystPlugin, AnalystSubject, AnalystTask, ChunkerPlugin, ExtractorPlugin, FilterPlugin,
+    FormatPlugin, Grant, Kind, LoadError, PluginInfo, ProviderPlugin, Registry, native, sample, v1,
 };
 
 /// Largest component file. Script engines compiled to WebAssembly have 10 to 40 MB.
@@ -53,6 +53,7 @@ pub(super) enum Loaded {
     Filter(Arc<FilterPlugin>),
     Extractor(Arc<ExtractorPlugin>),
     Chunker(Arc<ChunkerPlugin>),
+    Analyst(Arc<AnalystPlugin>),
     Provider(Arc<ProviderPlugin>),
 }
 
@@ -63,6 +64,7 @@ impl Loaded {
             Self::Filter(plugin) => &plugin.core,
             Self::Extractor(plugin) => &plugin.core,
             Self::Chunker(plugin) => &plugin.core,
+            Self::Analyst(plugin) => &plugin.core,
             Self::Provider(plugin) => &plugin.core,
         }
     }
@@ -85,6 +87,13 @@ impl Loaded {
                 sample::with_page(|page| forget(plugin.backend.extract(page, OPTIONS)))
             }
             Self::Chunker(plugin) => forget(plugin.backend.chunk(sample::TEXT, OPTIONS)),
+            Self::Analyst(plugin) => sample::with_page(|page| {
+                forget(plugin.backend.start(&AnalystTask {
+                    subject: AnalystSubject::Page(page),
+                    options: OPTIONS,
+                    model: None,
+                }))
+            }),
             Self::Provider(plugin) => forget(plugin.backend.start(&sample::task(&plugin.grant))),
         }
     }
@@ -207,6 +216,7 @@ pub(super) enum Opened {
     Filter(Described, Box<dyn super::filter::Keep>),
     Extractor(Described, Box<dyn super::extractor::Extract>),
     Chunker(Described, Box<dyn super::chunker::Chunk>),
+    Analyst(Described, Box<dyn super::analyst::Analyse>),
     Provider(
         Described,
         Box<Description>,
@@ -221,6 +231,7 @@ impl Opened {
             | Self::Filter(described, _)
             | Self::Extractor(described, _)
             | Self::Chunker(described, _)
+            | Self::Analyst(described, _)
             | Self::Provider(described, ..) => described,
         }
     }
@@ -244,6 +255,7 @@ impl Opened {
                 Loaded::Extractor(Arc::new(ExtractorPlugin { core, backend }))
             }
             Self::Chunker(_, backend) => Loaded::Chunker(Arc::new(ChunkerPlugin { core, backend })),
+            Self::Analyst(_, backend) => Loaded::Analyst(Arc::new(AnalystPlugin { core, backend })),
             Self::Provider(_, description, backend) => {
                 let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
                 Loaded::Provider(Arc::new(ProviderPlugin {
@@ -274,6 +286,7 @@ fn open_component(
             v1::open_extractor(guest).map(|(said, back)| Opened::Extractor(said, back))
         }
         Kind::Chunker => v1::open_chunker(guest).map(|(said, back)| Opened::Chunker(said, back)),
+        Kind::Analyst => v1::open_analyst(guest).map(|(said, back)| Opened::Analyst(said, back)),
         Kind::Provider => v1::open_provider(guest)
             .map(|(said, description, back)| Opened::Provider(said, Box::new(description), back)),
     };

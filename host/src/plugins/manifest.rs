@@ -63,6 +63,8 @@ struct ManifestToml {
     #[serde(default)]
     chunker: Vec<toml::Table>,
     #[serde(default)]
+    analyst: Vec<toml::Table>,
+    #[serde(default)]
     provider: Vec<toml::Table>,
 }
 
@@ -101,6 +103,7 @@ impl Manifest {
             (Kind::Filter, file.filter),
             (Kind::Extractor, file.extractor),
             (Kind::Chunker, file.chunker),
+            (Kind::Analyst, file.analyst),
             (Kind::Provider, file.provider),
         ];
         let mut entries = Vec::new();
@@ -145,8 +148,10 @@ fn entry(
     }
     entry.limits.check()?;
     let code = match (entry.component, entry.native) {
-        (None, Some(_)) if kind == Kind::Provider => {
-            return Err("a provider is never native code, give a `component`".to_owned());
+        (None, Some(_)) if matches!(kind, Kind::Analyst | Kind::Provider) => {
+            return Err(
+                "plugins of this kind are never native code, give a `component`".to_owned(),
+            );
         }
         (Some(component), None) => Code::Component(folder.join(component)),
         (None, Some(native)) if allow_native => Code::Native(folder.join(native)),
@@ -187,7 +192,7 @@ fn reserved(kind: Kind) -> &'static [&'static str] {
             "bylines",
             "bycharacterlength",
         ],
-        Kind::Filter | Kind::Extractor | Kind::Provider => &[],
+        Kind::Filter | Kind::Extractor | Kind::Analyst | Kind::Provider => &[],
     }
 }
 

@@ -4,6 +4,7 @@
 //! the command line ask for [`Plugins::status`] and [`inspect`]. Calls are synchronous: make them on blocking threads, no more at once
 //! than cores.
 
+mod analyst;
 mod chunker;
 mod contract;
 mod engine;
@@ -22,6 +23,7 @@ mod manifest;
 mod native;
 mod plugin;
 mod provider;
+mod question;
 mod registry;
 mod reload;
 mod sample;
@@ -33,6 +35,7 @@ mod view;
 mod wasi;
 mod watch;
 
+pub use analyst::{AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Finding, ModelReply};
 pub use chunker::ChunkerPlugin;
 pub use error::{Fault, LoadError, PluginError};
 pub use extractor::ExtractorPlugin;
@@ -43,6 +46,7 @@ pub use info::{Needs, PluginInfo};
 pub use inspect::{Inspection, SampleCall, inspect};
 pub use limits::Limits;
 pub use provider::ProviderPlugin;
+pub use question::Question;
 pub use registry::Registry;
 pub use reload::{Plugins, PluginsConfig};
 pub use status::{PluginStatus, ReloadFailure, Status};
@@ -60,17 +64,20 @@ pub enum Kind {
     Extractor,
     /// Splits content into pieces.
     Chunker,
+    /// Finds out what a page says, with a model where there is one.
+    Analyst,
     /// Speaks the protocol of a scraping service.
     Provider,
 }
 
 impl Kind {
     /// Every kind, in the order of the manifest.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Format,
         Self::Filter,
         Self::Extractor,
         Self::Chunker,
+        Self::Analyst,
         Self::Provider,
     ];
 
@@ -81,6 +88,7 @@ impl Kind {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Analyst => "analyst",
             Self::Provider => "provider",
         }
     }

@@ -79,7 +79,9 @@ pub(super) fn open(path: &Path, kind: Kind, bytes: &[u8]) -> Result<Opened, Stri
         Kind::Filter => Opened::Filter(described, Box::new(native)),
         Kind::Extractor => Opened::Extractor(described, Box::new(native)),
         Kind::Chunker => Opened::Chunker(described, Box::new(native)),
-        Kind::Provider => return Err("a provider is never native code".to_owned()),
+        Kind::Analyst | Kind::Provider => {
+            return Err(format!("plugins of the kind {kind} are never native code"));
+        }
     })
 }
 
@@ -106,7 +108,7 @@ fn check_abi(library: &Library, kind: Kind) -> Result<(), String> {
         Kind::Extractor => abi::kind::EXTRACTOR,
         Kind::Chunker => abi::kind::CHUNKER,
         // No number of the interface.
-        Kind::Provider => 0,
+        Kind::Analyst | Kind::Provider => 0,
     };
     if found == of(kind) {
         return Ok(());

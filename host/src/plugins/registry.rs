@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::load::{Loaded, Origin};
-use super::{ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, ProviderPlugin};
+use super::{
+    AnalystPlugin, ChunkerPlugin, ExtractorPlugin, FilterPlugin, FormatPlugin, Kind, ProviderPlugin,
+};
 
 /// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
 pub struct Registry {
@@ -68,6 +70,14 @@ impl Registry {
     pub fn chunker(&self, name: &str) -> Option<Arc<ChunkerPlugin>> {
         match self.find(Kind::Chunker, name)? {
             Loaded::Chunker(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// The analyst of this name.
+    pub fn analyst(&self, name: &str) -> Option<Arc<AnalystPlugin>> {
+        match self.find(Kind::Analyst, name)? {
+            Loaded::Analyst(plugin) => Some(Arc::clone(plugin)),
             _ => None,
         }
     }

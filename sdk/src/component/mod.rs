@@ -6,6 +6,7 @@
     reason = "generated bindings lift and lower by hand"
 )]
 
+mod analysis;
 mod conversation;
 
 use std::borrow::Cow;
@@ -72,6 +73,22 @@ pub mod chunker {
         default_bindings_module: "trawl_sdk::component::chunker",
         with: {
             "trawl:types/types@1.0.0": super::format::trawl::types::types,
+        },
+    });
+}
+
+/// Bindings of the analyst world.
+pub mod analyst {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/document/1", "../wit/analyst/1"],
+        inline: "package trawl:sdk; world analyst { export trawl:analyst/analyst@1.0.0; }",
+        world: "trawl:sdk/analyst",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_analyst",
+        default_bindings_module: "trawl_sdk::component::analyst",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
+            "trawl:document/tree@1.0.0": super::format::trawl::document::tree,
         },
     });
 }

@@ -16,6 +16,7 @@
 //! assert_eq!(page.render::<Title>(serde_json::json!({})), Ok(Output::Text("Hello".to_owned())));
 //! ```
 
+mod analysis;
 mod chunker;
 mod conversation;
 mod layout;
@@ -27,6 +28,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, options};
+pub use analysis::{Analysis, MODEL, finding, join, join_with};
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, reply};
 use layout::Layout;

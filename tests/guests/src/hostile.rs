@@ -26,6 +26,20 @@ pub const LYING_MASK: &str = "(return (call $ok (i32.const 65536) (i32.const 100
 /// Answers an extractor with something that is not JSON.
 pub const NOT_JSON: &str = "(i32.store (i32.const 512) (i32.const 0x7d7d7d7b)) (return (call $ok (i32.const 512) (i32.const 4)))";
 
+/// Answers an analyst's caller with something that is not JSON.
+pub const ANSWER_NOT_JSON: &str = "(i32.store (i32.const 512) (i32.const 0x7d7d7d7b)) (return (call $done (i32.const 512) (i32.const 4)))";
+/// Has an analyst ask with a memo that is a little above one mebibyte.
+pub const HUGE_MEMO: &str = "(drop (memory.grow (i32.const 32))) (return (call $ask (i32.const 131072) (i32.const 1048577)))";
+/// Has an analyst ask.
+pub const ASK: &str = "(return (call $ask (i32.const 864) (i32.const 4)))";
+/// Has an analyst ask with a question whose schema is not JSON.
+pub const LYING_SCHEMA: &str = "(i32.store (i32.const 800) (i32.const 0x7d7d7d7b)) (return (call $ask (i32.const 864) (i32.const 4)))";
+/// Has an analyst ask a question without a message.
+pub const NO_MESSAGE: &str = "(drop (call $ask (i32.const 864) (i32.const 4))) (i32.store (i32.const 28) (i32.const 0)) (return (i32.const 16))";
+/// Has an analyst ask with a text that is a little above one mebibyte.
+pub const HUGE_QUESTION: &str = "(drop (memory.grow (i32.const 32))) (drop (call $ask (i32.const 864) (i32.const 4))) \
+     (i32.store (i32.const 772) (i32.const 131072)) (i32.store (i32.const 776) (i32.const 1048577)) (return (i32.const 16))";
+
 /// Answers a chunker with one span.
 pub fn lying_span(start: u32, end: u32) -> String {
     format!(

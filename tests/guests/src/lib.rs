@@ -15,6 +15,7 @@ const FORMAT: &str = include_str!("../../../wit/format/1/format.wit");
 const FILTER: &str = include_str!("../../../wit/filter/1/filter.wit");
 const EXTRACTOR: &str = include_str!("../../../wit/extractor/1/extractor.wit");
 const CHUNKER: &str = include_str!("../../../wit/chunker/1/chunker.wit");
+const ANALYST: &str = include_str!("../../../wit/analyst/1/analyst.wit");
 
 /// Where the four text fields of `describe` lie, one after another.
 const TEXT_AT: usize = 1024;
@@ -24,7 +25,7 @@ const HEAP_AT: usize = 65536;
 /// A component to be made.
 #[derive(Clone, Debug)]
 pub struct Guest {
-    /// `format`, `filter`, `extractor` or `chunker`.
+    /// `format`, `filter`, `extractor`, `chunker` or `analyst`.
     pub kind: &'static str,
     /// Version of the contract it is built for.
     pub contract: &'static str,
@@ -39,8 +40,11 @@ pub struct Guest {
     /// What `describe` does before it answers.
     pub on_describe: String,
     /// What its function does: an expression that gives the address of the result. For a chunker the parameters are `$text`,
-    /// `$text_bytes`, `$options`, `$options_bytes`; for the other kinds `$args`. `$ok`, `$ok_text` and `$fail` make results.
+    /// `$text_bytes`, `$options`, `$options_bytes`; for the other kinds `$args`. `$ok`, `$ok_text` and `$fail` make results, for an
+    /// analyst `$ask` and `$done`.
     pub body: String,
+    /// What `resume` of an analyst does, likewise.
+    pub resume: String,
     /// More functions, globals, data.
     pub extra: String,
     /// Imports of the core module.
@@ -70,6 +74,7 @@ impl Guest {
             needs: 0,
             on_describe: String::new(),
             body: body.to_owned(),
+            resume: String::new(),
             extra: String::new(),
             core_imports: String::new(),
             imports: Imports::default(),
@@ -124,10 +129,38 @@ impl Guest {
         )
     }
 
+    /// An analyst. Where there is a model it asks `who?` and answers with the model's answer, or `"no reply"`; where there is none
+    /// it answers `"no model"`. Findings are joined by answering with the first one.
+    pub fn asking_analyst(name: &str) -> Self {
+        let mut guest = Self::new(
+            "analyst",
+            name,
+            "(if (i32.load8_u (local.get $args)) (then (return (call $done \
+               (i32.load offset=8 (i32.load offset=4 (local.get $args))) \
+               (i32.load offset=12 (i32.load offset=4 (local.get $args))))))) \
+             (if (i32.eqz (i32.load8_u offset=184 (local.get $args))) \
+               (then (return (call $done (i32.const 832) (i32.const 10))))) \
+             (call $ask (i32.const 864) (i32.const 4))",
+        );
+        guest.resume = "(if (i32.ne (i32.load offset=200 (local.get $args)) (i32.const 4)) (then unreachable)) \
+             (if (i32.load8_u offset=204 (local.get $args)) \
+               (then (return (call $done (i32.const 848) (i32.const 10))))) \
+             (call $done (i32.load offset=208 (local.get $args)) (i32.load offset=212 (local.get $args)))"
+            .to_owned();
+        guest
+    }
+
+    /// The same analyst that does `misdeed` when it gets a reply.
+    pub fn when_resumed(mut self, misdeed: &str) -> Self {
+        self.resume = format!("{misdeed} {}", self.resume);
+        self
+    }
+
     /// Offset of the options in `$args`, where the kind has them there.
     fn options_at(&self) -> Option<u32> {
         match self.kind {
             "filter" => Some(140),
+            "analyst" => Some(176),
             "chunker" => None,
             _ => Some(172),
         }
@@ -170,6 +203,7 @@ impl Guest {
             "filter" => FILTER,
             "extractor" => EXTRACTOR,
             "chunker" => CHUNKER,
+            "analyst" => ANALYST,
             kind => panic!("no contract for {kind}"),
         };
         let kind = self.kind;
@@ -209,6 +243,7 @@ impl Guest {
             "format" => ("render", "(param $args i32)"),
             "filter" => ("keep", "(param $args i32)"),
             "extractor" => ("extract", "(param $args i32)"),
+            "analyst" => ("start", "(param $args i32)"),
             _ => (
                 "chunk",
                 "(param $text i32) (param $text_bytes i32) (param $options i32) (param $options_bytes i32)",
@@ -223,6 +258,10 @@ impl Guest {
             ..
         } = self;
         let (info_stores, info_data) = self.info();
+        let more = match self.kind {
+            "analyst" => self.conversation(&interface),
+            _ => String::new(),
+        };
         format!(
             r#"(module
   {core_imports}
@@ -265,7 +304,45 @@ impl Guest {
     (i32.const 64))
   (func (export "{interface}#{function}") {parameters} (result i32)
     {body})
+  {more}
 )"#
+        )
+    }
+
+    /// What an analyst has beside `start`: `resume`, and functions that make its steps.
+    fn conversation(&self, interface: &str) -> String {
+        let resume = &self.resume;
+        format!(
+            r#"
+  (data (i32.const 784) "who?")
+  (data (i32.const 800) "{{\"type\":\"string\"}}")
+  (data (i32.const 832) "\"no model\"")
+  (data (i32.const 848) "\"no reply\"")
+  (data (i32.const 864) "memo")
+  ;; An answer.
+  (func $done (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 16) (i32.const 0))
+    (i32.store8 (i32.const 20) (i32.const 1))
+    (i32.store (i32.const 24) (local.get $at))
+    (i32.store (i32.const 28) (local.get $length))
+    (i32.const 16))
+  ;; A question with a memo: one message of the caller's words, and a schema.
+  (func $ask (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 768) (i32.const 1))
+    (i32.store (i32.const 772) (i32.const 784))
+    (i32.store (i32.const 776) (i32.const 4))
+    (i32.store8 (i32.const 16) (i32.const 0))
+    (i32.store8 (i32.const 20) (i32.const 0))
+    (i32.store (i32.const 24) (i32.const 768))
+    (i32.store (i32.const 28) (i32.const 1))
+    (i32.store (i32.const 32) (i32.const 800))
+    (i32.store (i32.const 36) (i32.const 17))
+    (i32.store (i32.const 40) (i32.const 9))
+    (i32.store (i32.const 44) (local.get $at))
+    (i32.store (i32.const 48) (local.get $length))
+    (i32.const 16))
+  (func (export "{interface}#resume") (param $args i32) (result i32)
+    {resume})"#
         )
     }
 

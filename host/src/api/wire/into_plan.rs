@@ -347,6 +347,7 @@ pub(super) fn output_plan(
         single_format,
         filters: output::filters(prune, request.filters.unwrap_or_default(), catalog)?,
         extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
+        analyst: None,
         readability,
         metadata: is_on(request.metadata),
         links: is_on(request.return_page_links),

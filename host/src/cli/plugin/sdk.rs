@@ -37,6 +37,7 @@ mod tests {
             "filter",
             "extractor",
             "chunker",
+            "analyst",
             "provider",
         ] {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");

@@ -13,6 +13,8 @@ pub enum KindName {
     Extractor,
     /// Splits content into pieces
     Chunker,
+    /// Finds out what a page says, with a language model where there is one
+    Analyst,
     /// Speaks the protocol of a scraping service
     Provider,
 }
@@ -20,11 +22,12 @@ pub enum KindName {
 impl KindName {
     /// All of them.
     #[cfg(test)]
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Format,
         Self::Filter,
         Self::Extractor,
         Self::Chunker,
+        Self::Analyst,
         Self::Provider,
     ];
 
@@ -34,6 +37,7 @@ impl KindName {
             Self::Filter => include_str!("skeleton/filter.rs.txt"),
             Self::Extractor => include_str!("skeleton/extractor.rs.txt"),
             Self::Chunker => include_str!("skeleton/chunker.rs.txt"),
+            Self::Analyst => include_str!("skeleton/analyst.rs.txt"),
             Self::Provider => include_str!("skeleton/provider.rs.txt"),
         }
     }
@@ -45,6 +49,7 @@ impl KindName {
             Self::Filter => r#""filters": {"NAME": {}}"#,
             Self::Extractor => r#""extractors": {"NAME": {}}"#,
             Self::Chunker => r#""chunking_alg": {"type": "NAME", "value": 1}"#,
+            Self::Analyst => r#""analyst": "NAME""#,
             Self::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
         }
     }
@@ -57,6 +62,7 @@ impl fmt::Display for KindName {
             Self::Filter => "filter",
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
+            Self::Analyst => "analyst",
             Self::Provider => "provider",
         })
     }
@@ -65,8 +71,10 @@ impl fmt::Display for KindName {
 /// Path and text of every file of a new plugin.
 pub(super) fn files(kind: KindName, name: &str) -> Vec<(&'static str, String)> {
     let manifest = match kind {
-        // Services speak JSON, and there are no native providers.
-        KindName::Provider => include_str!("skeleton/provider.Cargo.toml.txt"),
+        // Services and models speak JSON, and these kinds are never native.
+        KindName::Analyst | KindName::Provider => {
+            include_str!("skeleton/provider.Cargo.toml.txt")
+        }
         _ => include_str!("skeleton/Cargo.toml.txt"),
     };
     let templates = [

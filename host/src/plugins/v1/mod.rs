@@ -1,8 +1,10 @@
 //! Version 1 of the contracts: bindings and conversions only, between the host's words and the guest's.
 
+mod analysis;
 mod provider;
 
 use super::{Fault, PageView};
+use crate::plugins::analyst::Analyse;
 use crate::plugins::chunker::Chunk;
 use crate::plugins::extractor::Extract;
 use crate::plugins::filter::Keep;
@@ -13,7 +15,7 @@ use crate::plugins::plugin::Measured;
 
 pub(in crate::plugins) use provider::open_provider;
 
-use bindings::exports::trawl::{chunker, extractor, filter, format};
+use bindings::exports::trawl::{analyst, chunker, extractor, filter, format};
 use bindings::trawl::document::tree::{Document, Source};
 use bindings::trawl::types::types::{Failure, Info};
 
@@ -28,6 +30,7 @@ mod bindings {
             "../wit/filter/1",
             "../wit/extractor/1",
             "../wit/chunker/1",
+            "../wit/analyst/1",
             "../wit/provider/1",
         ],
         // One world of all kinds, so that they share their types; a component exports one of the interfaces.
@@ -38,6 +41,7 @@ mod bindings {
                 export trawl:filter/filter@1.0.0;
                 export trawl:extractor/extractor@1.0.0;
                 export trawl:chunker/chunker@1.0.0;
+                export trawl:analyst/analyst@1.0.0;
                 export trawl:provider/provider@1.0.0;
             }
         ",
@@ -91,6 +95,7 @@ kind!(open_format, format::format, Render);
 kind!(open_filter, filter::filter, Keep);
 kind!(open_extractor, extractor::extractor, Extract);
 kind!(open_chunker, chunker::chunker, Chunk);
+kind!(open_analyst, analyst::analyst, Analyse);
 
 impl Render for Export<format::format::GuestIndices> {
     fn render(&self, page: &PageView<'_>, options: &str) -> Measured<Rendered> {
