@@ -22,7 +22,8 @@ use admin_key::AdminKey;
 use door::EgressDoor;
 use run::AppRun;
 
-use crate::api::{self, Health, Run, Service};
+use crate::ai::Ai;
+use crate::api::{self, Health, KnownModel, Run, Service};
 use crate::billing::{Account, Billing, Prices, SeatPrices, Tariff};
 use crate::cache::{self, CacheConfig, PageCache};
 use crate::clock::Clock;
@@ -34,6 +35,7 @@ use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::model::Terms;
 use crate::page::{Payer, Rooms};
+use crate::pipeline::Pipelines;
 use crate::plan::{ConfiguredPool, RouterMode};
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
@@ -93,6 +95,7 @@ pub struct App {
     rooms: Arc<Rooms>,
     billing: Billing,
     crawls: Crawls,
+    pipelines: Pipelines,
     webhooks: Arc<Webhooks>,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
@@ -155,6 +158,7 @@ impl Engine {
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
         let keys = pooled_keys(config)?;
         let providers = Arc::new(Providers::new(fetcher.clone(), keys));
+        let ai = settings::ai(config)?.map(|config| Arc::new(Ai::new(config, fetcher.clone())));
         let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
             .with_cache(pages)
             .with_providers(providers);
@@ -181,6 +185,7 @@ impl Engine {
         let rooms = Arc::new(Rooms {
             routing,
             workers: Workers::new(),
+            ai,
         });
         Ok(Self {
             plugins,
@@ -224,6 +229,10 @@ impl App {
         let known_pools = pools.clone();
         let router = settings::router_default(&config);
         let snapshot = Arc::clone(&engine.plugins);
+        let model = Arc::clone(&engine.rooms);
+        let pipelines =
+            Pipelines::new(Arc::clone(&engine.rooms), Arc::clone(&store), Clock::wall());
+        let at_end = pipelines.clone();
         let crawls = Crawls::new(CrawlsParts {
             rooms: Arc::clone(&engine.rooms),
             robots: engine.robots,
@@ -241,8 +250,13 @@ impl App {
                     pools: &known_pools,
                     router,
                     terms: record.terms,
+                    model: known_model(&model),
                 };
                 api::crawl_plan(request, &record.verb, registry, ways)
+            }),
+            at_end: Arc::new(move |crawls, ending| {
+                let pipelines = at_end.clone();
+                Box::pin(async move { pipelines.at_end(crawls, ending).await })
             }),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -257,6 +271,7 @@ impl App {
             egress: engine.egress,
             renderer: engine.renderer,
             billing,
+            pipelines,
             webhooks,
             store,
             tasks,
@@ -395,6 +410,14 @@ impl Service for App {
         &self.crawls
     }
 
+    fn pipelines(&self) -> &Pipelines {
+        &self.pipelines
+    }
+
+    fn model(&self) -> Option<KnownModel<'_>> {
+        known_model(&self.rooms)
+    }
+
     fn plugins(&self) -> serde_json::Value {
         status(&self.plugins)
     }
@@ -432,6 +455,13 @@ async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCa
     Ok(opened
         .inspect_err(|error| tracing::warn!(error = %error, "the page cache cannot be opened; pages are not kept"))
         .ok())
+}
+
+fn known_model(rooms: &Rooms) -> Option<KnownModel<'_>> {
+    rooms.ai.as_ref().map(|ai| KnownModel {
+        name: ai.name(),
+        size: ai.size(),
+    })
 }
 
 fn status(plugins: &Plugins) -> serde_json::Value {

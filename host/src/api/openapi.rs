@@ -12,8 +12,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    account, crawl, credits, fetch, health, links, plugins, providers, scrape, screenshot,
-    transform, unblocker, unlimited,
+    account, contacts, crawl, credits, fetch, health, links, pipeline, plugins, providers, scrape,
+    screenshot, transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -39,6 +39,12 @@ use super::{
         crawl::skipped,
         crawl::resume,
         transform::transform,
+        pipeline::extract_contacts,
+        pipeline::extract_qa,
+        pipeline::label,
+        pipeline::filter_links,
+        pipeline::crawl_text,
+        contacts::contacts,
         fetch::fetch,
         account::account,
         account::statement,

@@ -13,9 +13,9 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, account, auth, crawl, credits, drain, error, fetch, health, links, metrics,
-    not_built, observe, openapi, plugins, providers, scrape, screenshot, transform, unblocker,
-    unlimited,
+    Api, Service, account, auth, contacts, crawl, credits, drain, error, fetch, health, links,
+    metrics, not_built, observe, openapi, pipeline, plugins, providers, scrape, screenshot,
+    transform, unblocker, unlimited,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -31,6 +31,7 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .method_not_allowed_fallback(error::method_not_allowed)
         .merge(keyed)
         .fallback(error::not_found)
+        .layer(from_fn(pipeline::tell_deprecation))
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining))
         .layer(DefaultBodyLimit::disable())
         .layer(
@@ -70,7 +71,16 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
         ("/account", get(account::account)),
         ("/account/statement", get(account::statement)),
+        ("/data/contacts", get(contacts::contacts)),
         ("/data/{table}", get(not_built::absent)),
+        (
+            "/pipeline/extract-contacts",
+            post(pipeline::extract_contacts),
+        ),
+        ("/pipeline/extract-qa", post(pipeline::extract_qa)),
+        ("/pipeline/label", post(pipeline::label)),
+        ("/pipeline/filter-links", post(pipeline::filter_links)),
+        ("/pipeline/crawl-text", post(pipeline::crawl_text)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
         ("/crawl/{id}/pages", get(crawl::stored_pages)),

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{PageOutcome, VendorPart};
+use super::{PageOutcome, VendorPart, analysis};
+use crate::ai::Ai;
 use crate::billing::{self, AccountId, Billing, FundsError, Hold, Tariff};
 use crate::extract::{Input, Outputs, Workers};
 use crate::fetch::{BODY_BYTES_MAX, CookieJar};
@@ -23,6 +24,8 @@ pub struct Rooms {
     pub routing: Routing,
     /// The threads that transform it.
     pub workers: Workers,
+    /// The language model that analysts may ask, if the operator configured one.
+    pub ai: Option<Arc<Ai>>,
 }
 
 /// What the pages of one run share.
@@ -90,7 +93,10 @@ pub fn ceiling(
         vendor: rooms.routing.vendor_max(plan, registry, may_pool(tariff)),
         ..largest(plan.fetch.timeout)
     };
-    let dearest = [ours, a_providers].map(|usage| billing::price(&usage, tariff).total());
+    let dearest = [ours, a_providers].map(|usage| {
+        let ai = analysis::dearest(rooms, &plan.output);
+        billing::price(&Usage { ai, ..usage }, tariff).total()
+    });
     plan.ceiling.min(dearest[0].max(dearest[1]))
 }
 
@@ -150,7 +156,18 @@ pub async fn produce(
             return (with_vendor(outcome, vendor), Usage::default());
         }
     };
-    let (outputs, mut usage) = extract(rooms, run, plan, &page, picture, started + waited).await;
+    let has_failed = error.is_some() || site_error(page.status).is_some();
+    let output = match has_failed {
+        // Nobody asks about a page that failed.
+        true => analysis::without_analyst(&plan.output),
+        false => Arc::clone(&plan.output),
+    };
+    let deadline = started + waited + plan.fetch.timeout;
+    let (mut outputs, mut usage) = extract(rooms, run, &output, &page, picture, deadline).await;
+    let analysis = outputs
+        .analysis
+        .take()
+        .filter(|_| outputs.failure.is_none());
     usage.compute += cpu;
     usage.content_bytes = loaded_bytes.unwrap_or(usage.content_bytes);
     if is_kept {
@@ -162,6 +179,19 @@ pub async fn produce(
         cost: vendor.cost,
         byok: vendor.byok,
     });
+    if let Some(analysis) = analysis {
+        let page = analysis::Analysed {
+            rooms,
+            run,
+            plan,
+            page: &page,
+            limit,
+        };
+        match page.finish(analysis, &mut usage).await {
+            Ok(finding) => outputs.fields.finding = Some(finding),
+            Err(failure) => outputs.failure = Some(failure),
+        }
+    }
     let outcome = compose(&plan.output, page, outputs, told);
     let outcome = PageOutcome {
         elapsed: Some(started.elapsed()),
@@ -229,13 +259,13 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
     billing::price(&usage, tariff).total() <= limit
 }
 
-async fn extract(
+pub(super) async fn extract(
     rooms: &Rooms,
     run: &RunContext,
-    plan: &PagePlan,
+    output: &Arc<OutputPlan>,
     page: &FetchedPage,
     picture: Option<Bytes>,
-    started: Instant,
+    deadline: Instant,
 ) -> (Outputs, Usage) {
     let input = Input {
         url: page.final_url.clone(),
@@ -243,13 +273,12 @@ async fn extract(
         content_type: page.content_type.clone(),
         picture,
     };
-    let deadline = started + plan.fetch.timeout;
     let (outputs, cpu) = rooms
         .workers
         .run(
             Arc::clone(&run.registry),
             input,
-            Arc::clone(&plan.output),
+            Arc::clone(output),
             deadline,
         )
         .await;

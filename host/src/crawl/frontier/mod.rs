@@ -22,9 +22,6 @@ use levels::Levels;
 use scope::{Scope, normal};
 use table::{Standing, Table};
 
-/// The number of the seed.
-const SEED: u32 = 0;
-
 /// The addresses of one crawl and what became of them.
 #[derive(Debug)]
 pub struct Frontier {
@@ -43,7 +40,8 @@ pub struct Frontier {
     changed: Vec<u32>,
     n_skipped: [u64; Skip::ALL.len()],
     n_done: u64,
-    has_seed: bool,
+    /// Addresses where the crawl begins; they have the first numbers.
+    n_seeds: u32,
     are_sitemaps_pending: bool,
     stop: Option<Stop>,
 }
@@ -68,6 +66,8 @@ pub struct Leased {
     pub url: Url,
     /// Hops from the seed.
     pub depth: u16,
+    /// Whether the crawl begins here.
+    pub is_seed: bool,
 }
 
 /// How many addresses stand where.
@@ -99,7 +99,7 @@ impl Frontier {
             changed: Vec::new(),
             n_skipped: [0; Skip::ALL.len()],
             n_done: 0,
-            has_seed: false,
+            n_seeds: 0,
             are_sitemaps_pending: false,
             stop: None,
             plan,
@@ -109,7 +109,7 @@ impl Frontier {
     /// The frontier as it was stored: rows in the order of their numbers. Pages that were in flight wait again.
     pub fn restore(plan: Arc<CrawlPlan>, rows: impl Iterator<Item = UrlRow>) -> Self {
         let mut frontier = Self::new(plan);
-        frontier.has_seed = !frontier.plan.sitemap.only;
+        frontier.n_seeds = u32::from(!frontier.plan.sitemap.only);
         for row in rows {
             let standing = match row.state {
                 crate::model::UrlState::Waiting => Standing::Waiting,
@@ -137,16 +137,28 @@ impl Frontier {
         frontier
     }
 
-    /// Adds the seed, unless the crawl is of sitemaps only.
+    /// Adds the seed, unless the crawl is of sitemaps only, and the other addresses where the crawl begins. The seed is always taken;
+    /// the others are as far as `blacklist` and `whitelist` let them.
     pub fn add_seed(&mut self) {
         let Ok(seed) = self.plan.seed.url.clone() else {
             return;
         };
-        self.has_seed = !self.plan.sitemap.only;
-        if self.has_seed {
-            let seed = normal(&seed);
-            self.insert(&seed, 0, Standing::Waiting);
+        if self.plan.sitemap.only {
+            return;
         }
+        self.insert(&normal(&seed), 0, Standing::Waiting);
+        let named = self.plan.named.clone();
+        for (url, _) in named.iter().flat_map(|named| named.iter()) {
+            if self.table.find(url).is_none() {
+                let standing = match self.scope.check(url) {
+                    Ok(()) => Standing::Waiting,
+                    Err(skip) => Standing::Skipped(skip),
+                };
+                self.insert(url, 0, standing);
+            }
+        }
+        // No more than the table takes, which numbers them so.
+        self.n_seeds = self.table.len() as u32;
     }
 
     /// Adds addresses of sitemaps: one hop from the seed, or where the crawl begins when it is of sitemaps only.
@@ -211,6 +223,7 @@ impl Frontier {
                         n,
                         url,
                         depth: self.table.depth(n),
+                        is_seed: n < self.n_seeds,
                     });
                 }
                 Err(_) => self.skip(n, Skip::Scheme),
@@ -230,14 +243,17 @@ impl Frontier {
             return Ok(());
         }
         if let Err(skip) = self.scope.check(&to) {
-            let is_seeds = self.has_seed && n == SEED && skip == Skip::Scope;
+            let is_seeds = n < self.n_seeds && skip == Skip::Scope;
             if !is_seeds {
                 if known.is_none() {
                     self.insert(&to, self.table.depth(n), Standing::Skipped(skip));
                 }
                 return Err(skip);
             }
-            if let Ok(to) = Url::parse(&to) {
+            // Of many seeds each is a page by itself; looking at all that is known for each of them would have no end.
+            if self.plan.named.is_none()
+                && let Ok(to) = Url::parse(&to)
+            {
                 self.widen(&to);
             }
         }

@@ -13,6 +13,7 @@ use crate::plan::testing::page_plan;
 fn plan(seed: &str) -> CrawlPlan {
     CrawlPlan {
         seed: page_plan(seed),
+        named: None,
         limit: None,
         depth: 25,
         budget: Vec::new(),

@@ -7,9 +7,9 @@ use super::host;
 
 /// Marks of sentences and quotes of other scripts, which stand right behind an address where no blank does.
 const MARKS: &[char] = &[
-    '。', '，', '、', '；', '：', '！', '？', '「', '」', '『', '』', '（', '）', '《', '》', '〈', '〉', '【', '】', '〔',
-    '〕', '“', '”', '‘', '’', '„', '‚', '«', '»', '‹', '›', '…', '․', '·', '｡', '､', '｢', '｣', '\u{feff}', '\u{200b}',
-    '\u{200e}', '\u{200f}', '।', '۔', '،', '؛',
+    '。', '，', '、', '；', '：', '！', '？', '「', '」', '『', '』', '（', '）', '《', '》', '〈',
+    '〉', '【', '】', '〔', '〕', '“', '”', '‘', '’', '„', '‚', '«', '»', '‹', '›', '…', '․', '·',
+    '｡', '､', '｢', '｣', '\u{feff}', '\u{200b}', '\u{200e}', '\u{200f}', '।', '۔', '،', '؛',
 ];
 /// Punctuation that belongs to the sentence when it stands at the end.
 const TRAILING: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*'];
@@ -52,7 +52,10 @@ fn is_end(character: char) -> bool {
     match character.is_ascii() {
         true => {
             character <= ' '
-                || matches!(character, '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}')
+                || matches!(
+                    character,
+                    '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}'
+                )
         }
         false => character.is_whitespace() || MARKS.contains(&character),
     }
@@ -75,7 +78,9 @@ pub(super) fn read(text: &str, start: usize, authority: usize, around: Around) -
     let end = authority + trimmed(&text[authority..at], around).len();
     let end = without_prose(text, authority, end);
     // Punctuation that was written as a reference or with a backslash goes as a whole.
-    let cut = pieces.iter().find(|piece| piece.start < end && end < piece.end);
+    let cut = pieces
+        .iter()
+        .find(|piece| piece.start < end && end < piece.end);
     let end = cut.map_or(end, |piece| piece.start);
     Extent {
         end,

@@ -15,15 +15,15 @@ const LABEL_BYTES_MAX: usize = 63;
 /// Public suffixes of many registered names that are hardly ever anything else in a text. Other generic ones are words of
 /// programs and sentences (`event.target`, `user.name`): with them a path must follow.
 const CLEAR_GENERIC: [&str; 30] = [
-    "com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "dev", "io", "co", "online", "shop",
-    "store", "tech", "cloud", "blog", "news", "wiki", "museum", "agency", "digital", "xyz", "site", "website",
-    "travel", "gmbh", "berlin", "london",
+    "com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "dev", "io", "co", "online",
+    "shop", "store", "tech", "cloud", "blog", "news", "wiki", "museum", "agency", "digital", "xyz",
+    "site", "website", "travel", "gmbh", "berlin", "london",
 ];
 /// Suffixes of countries that are also endings of files or English words.
 const UNCLEAR_COUNTRIES: [&str; 46] = [
-    "ai", "al", "am", "an", "ar", "as", "at", "ba", "be", "by", "cc", "do", "gt", "hm", "id", "in", "is", "it",
-    "la", "lb", "li", "ma", "md", "me", "mk", "ml", "mm", "mo", "ms", "mp", "my", "no", "pa", "pl", "pm", "ps",
-    "py", "rs", "sc", "sh", "so", "st", "tf", "to", "us", "vi",
+    "ai", "al", "am", "an", "ar", "as", "at", "ba", "be", "by", "cc", "do", "gt", "hm", "id", "in",
+    "is", "it", "la", "lb", "li", "ma", "md", "me", "mk", "ml", "mm", "mo", "ms", "mp", "my", "no",
+    "pa", "pl", "pm", "ps", "py", "rs", "sc", "sh", "so", "st", "tf", "to", "us", "vi",
 ];
 
 /// The run of letters, digits, hyphens and dots around a dot, not before `floor`; `None` when the dot is within no name.
@@ -88,7 +88,11 @@ fn prose_before(name: &str) -> usize {
         return 0;
     }
     let label = &name[..name.find('.').unwrap_or(name.len())];
-    let Some((last, character)) = label.char_indices().rev().find(|(_, character)| *character >= FIRST_IDEOGRAPH) else {
+    let Some((last, character)) = label
+        .char_indices()
+        .rev()
+        .find(|(_, character)| *character >= FIRST_IDEOGRAPH)
+    else {
         return 0;
     };
     let rest = last + character.len_utf8();
@@ -134,7 +138,10 @@ fn is_clear(name: &str, has_path: bool) -> bool {
     };
     // Two labels of which the last is unclear: asked before the list of public suffixes, which takes longer.
     let suffix = lower.rsplit_once('.').map_or("", |(_, last)| last);
-    let may = has_path || lower.starts_with("www.") || !UNCLEAR_COUNTRIES.contains(&suffix) || lower.matches('.').count() > 1;
+    let may = has_path
+        || lower.starts_with("www.")
+        || !UNCLEAR_COUNTRIES.contains(&suffix)
+        || lower.matches('.').count() > 1;
     if !may {
         return false;
     }
@@ -144,8 +151,7 @@ fn is_clear(name: &str, has_path: bool) -> bool {
     let Ok(suffix) = std::str::from_utf8(suffix.as_bytes()) else {
         return false;
     };
-    suffix.len() < lower.len()
-        && (has_path || lower.starts_with("www.") || is_clear_suffix(suffix))
+    suffix.len() < lower.len() && (has_path || lower.starts_with("www.") || is_clear_suffix(suffix))
 }
 
 fn is_clear_suffix(suffix: &str) -> bool {
@@ -172,8 +178,14 @@ pub(super) fn without_prose(authority: &str) -> &str {
     let is_known = psl::suffix(lower.as_bytes()).is_some_and(|suffix| suffix.is_known());
     let ascii = &authority[..cut];
     let is_host = |host: &str| {
-        let host = host.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
-        !host.ends_with('.') && psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() < host.len())
+        let host = host
+            .rsplit('@')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        !host.ends_with('.')
+            && psl::suffix(host.as_bytes())
+                .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() < host.len())
     };
     match !is_known && is_host(ascii) {
         true => ascii,

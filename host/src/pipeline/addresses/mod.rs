@@ -34,6 +34,15 @@ pub fn find(text: &str) -> Discovered {
     found.list
 }
 
+/// An address as a crawl compares it.
+pub fn without_fragment(mut url: Url) -> String {
+    url.set_fragment(None);
+    // These fail only for addresses without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}
+
 /// What was found so far.
 #[derive(Default)]
 struct Found {
@@ -67,15 +76,9 @@ impl Found {
 
 /// An address as a crawl knows it; `None` when it is none.
 fn normal(candidate: &str) -> Option<Cow<'static, str>> {
-    let mut url = Url::parse(candidate).ok()?;
+    let url = Url::parse(candidate).ok()?;
     url.host_str().filter(|host| !host.is_empty())?;
-    url.set_fragment(None);
-    if !url.username().is_empty() || url.password().is_some() {
-        // These fail only for addresses without a host.
-        url.set_username("").ok()?;
-        url.set_password(None).ok()?;
-    }
-    Some(String::from(url).into())
+    Some(without_fragment(url).into())
 }
 
 /// The same for an address that is written as it would be read back, as nearly all are: parsing is the dear part. `None` when
@@ -125,8 +128,10 @@ const PLAIN: [u8; 256] = {
     let mut byte = 0;
     while byte < 128 {
         let is_lower = matches!(byte as u8, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
-        let is_path = matches!(byte as u8, b'A'..=b'Z' | b'_' | b'~' | b'/' | b'=' | b'&' | b'+' | b'?' | b'!' | b'$' | b'*')
-            || matches!(byte as u8, b',' | b';' | b':' | b'@' | b'(' | b')');
+        let is_path = matches!(
+            byte as u8,
+            b'A'..=b'Z' | b'_' | b'~' | b'/' | b'=' | b'&' | b'+' | b'?' | b'!' | b'$' | b'*'
+        ) || matches!(byte as u8, b',' | b';' | b':' | b'@' | b'(' | b')');
         plain[byte] = if is_lower {
             OF_HOST | OF_PATH
         } else if is_path {

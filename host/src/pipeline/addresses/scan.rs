@@ -109,7 +109,11 @@ fn scheme_before(text: &str, floor: usize, colon: usize) -> &str {
     let from = colon.saturating_sub(SCHEME_BYTES_MAX).max(floor);
     let bytes = &text.as_bytes()[from..colon];
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-');
-    let n_part = bytes.iter().rev().take_while(|byte| is_part(**byte)).count();
+    let n_part = bytes
+        .iter()
+        .rev()
+        .take_while(|byte| is_part(**byte))
+        .count();
     let word = &text[colon - n_part..colon];
     let ends_in = |known: &str| {
         let tail = word.len().checked_sub(known.len())?;
@@ -161,13 +165,17 @@ fn may_begin(text: &str, start: usize) -> Option<usize> {
     let before = text[..start].chars().next_back();
     if before == Some('/') {
         let relative = text[..start].strip_suffix("//")?;
-        let is_quoted = |before: char| matches!(before, '"' | '\'' | '=' | '(' | '<') || before.is_whitespace();
+        let is_quoted =
+            |before: char| matches!(before, '"' | '\'' | '=' | '(' | '<') || before.is_whitespace();
         let may = relative.chars().next_back().is_none_or(is_quoted);
         return may.then_some(start - 2);
     }
     let is_inside = |before: char| {
         before.is_alphanumeric() && before.is_ascii()
-            || matches!(before, '@' | '\\' | '_' | '%' | '&' | '#' | '$' | '~' | '+' | '-' | '.')
+            || matches!(
+                before,
+                '@' | '\\' | '_' | '%' | '&' | '#' | '$' | '~' | '+' | '-' | '.'
+            )
     };
     (!before.is_some_and(is_inside)).then_some(start)
 }

@@ -44,19 +44,34 @@ fn addresses_with_a_scheme_are_found_where_they_stand() {
         check(text, a);
     }
     check("http://a.example", &["http://a.example/"]);
-    check("http://intranet/x http://10.0.0.1:8080/y http://[::1]:3/z", &[
-        "http://intranet/x",
-        "http://10.0.0.1:8080/y",
-        "http://[::1]:3/z",
-    ]);
+    check(
+        "http://intranet/x http://10.0.0.1:8080/y http://[::1]:3/z",
+        &[
+            "http://intranet/x",
+            "http://10.0.0.1:8080/y",
+            "http://[::1]:3/z",
+        ],
+    );
 }
 
 #[test]
 fn brackets_belong_to_an_address_as_long_as_they_are_balanced() {
-    check("(see https://a.example/b_(c))", &["https://a.example/b_(c)"]);
-    check("https://a.example/b_(c)_(d))", &["https://a.example/b_(c)_(d)"]);
-    check("[x](https://a.example/b_(c) \"title\")", &["https://a.example/b_(c)"]);
-    check("https://a.example/?a[]=1&b[2]=3", &["https://a.example/?a[]=1&b[2]=3"]);
+    check(
+        "(see https://a.example/b_(c))",
+        &["https://a.example/b_(c)"],
+    );
+    check(
+        "https://a.example/b_(c)_(d))",
+        &["https://a.example/b_(c)_(d)"],
+    );
+    check(
+        "[x](https://a.example/b_(c) \"title\")",
+        &["https://a.example/b_(c)"],
+    );
+    check(
+        "https://a.example/?a[]=1&b[2]=3",
+        &["https://a.example/?a[]=1&b[2]=3"],
+    );
     check("url(https://a.example/i.png)", &["https://a.example/i.png"]);
     check("https://a.example/x(", &["https://a.example/x"]);
 }
@@ -72,9 +87,18 @@ fn markdown_links_are_read() {
             "https://a.example/3",
         ],
     );
-    check("[https://a.example](https://b.example)", &["https://a.example/", "https://b.example/"]);
-    check(r"https://a.example/snake\_case\_name\.", &["https://a.example/snake_case_name"]);
-    check("[x](/relative) [y](#z) [m](mailto:a@b.com) [j](javascript:open('https://c.example'))", &[]);
+    check(
+        "[https://a.example](https://b.example)",
+        &["https://a.example/", "https://b.example/"],
+    );
+    check(
+        r"https://a.example/snake\_case\_name\.",
+        &["https://a.example/snake_case_name"],
+    );
+    check(
+        "[x](/relative) [y](#z) [m](mailto:a@b.com) [j](javascript:open('https://c.example'))",
+        &[],
+    );
 }
 
 #[test]
@@ -90,21 +114,42 @@ fn html_is_read() {
             "https://f.example/a",
         ],
     );
-    check("https://a.example/?a=1&#x26;b=2&copy=3", &["https://a.example/?a=1&b=2&copy=3"]);
-    check("src=&quot;https://a.example/i.png&quot;", &["https://a.example/i.png"]);
+    check(
+        "https://a.example/?a=1&#x26;b=2&copy=3",
+        &["https://a.example/?a=1&b=2&copy=3"],
+    );
+    check(
+        "src=&quot;https://a.example/i.png&quot;",
+        &["https://a.example/i.png"],
+    );
 }
 
 #[test]
 fn hosts_without_a_scheme_are_taken_when_they_are_clear() {
-    check("go to www.a.museum/x or www.b.rs.", &["https://www.a.museum/x", "https://www.b.rs/"]);
-    check("example.com, example.co.uk; docs.example.de!", &[
-        "https://example.com/",
-        "https://example.co.uk/",
-        "https://docs.example.de/",
-    ]);
-    check("docs.rs/serde and crates.io:443/x", &["https://docs.rs/serde", "https://crates.io/x"]);
-    check("href=\"example.com/a\" (example.org)", &["https://example.com/a", "https://example.org/"]);
-    check("bücher.de 例え.jp/x", &["https://xn--bcher-kva.de/", "https://xn--r8jz45g.jp/x"]);
+    check(
+        "go to www.a.museum/x or www.b.rs.",
+        &["https://www.a.museum/x", "https://www.b.rs/"],
+    );
+    check(
+        "example.com, example.co.uk; docs.example.de!",
+        &[
+            "https://example.com/",
+            "https://example.co.uk/",
+            "https://docs.example.de/",
+        ],
+    );
+    check(
+        "docs.rs/serde and crates.io:443/x",
+        &["https://docs.rs/serde", "https://crates.io/x"],
+    );
+    check(
+        "href=\"example.com/a\" (example.org)",
+        &["https://example.com/a", "https://example.org/"],
+    );
+    check(
+        "bücher.de 例え.jp/x",
+        &["https://xn--bcher-kva.de/", "https://xn--r8jz45g.jp/x"],
+    );
     for text in [
         "main.rs README.md script.py run.sh index.js e.g. i.e. 3.14 1.2.3 10.0.0.1",
         "End of sentence.It goes on. Sentence.In the middle",
@@ -122,9 +167,18 @@ fn hosts_without_a_scheme_are_taken_when_they_are_clear() {
 #[test]
 fn scripts_without_blanks_end_an_address() {
     check("访问https://example.com查看", &["https://example.com/"]);
-    check("请访问www.example.com吧，或example.org。", &["https://www.example.com/", "https://example.org/"]);
-    check("https://ja.wikipedia.org/wiki/日本、次", &["https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC"]);
-    check("「https://例え.jp/あ」", &["https://xn--r8jz45g.jp/%E3%81%82"]);
+    check(
+        "请访问www.example.com吧，或example.org。",
+        &["https://www.example.com/", "https://example.org/"],
+    );
+    check(
+        "https://ja.wikipedia.org/wiki/日本、次",
+        &["https://ja.wikipedia.org/wiki/%E6%97%A5%E6%9C%AC"],
+    );
+    check(
+        "「https://例え.jp/あ」",
+        &["https://xn--r8jz45g.jp/%E3%81%82"],
+    );
 }
 
 #[test]
@@ -150,13 +204,22 @@ fn one_page_is_one_address() {
         "http://a.example/x https://a.example/x#y https://A.example:443/x a.example/x https://a.example/X",
         &["http://a.example/x", "https://a.example/X"],
     );
-    check("https://a.example,https://b.example;www.c.com", &[
-        "https://a.example/",
-        "https://b.example/",
-        "https://www.c.com/",
-    ]);
-    check("https://web.example/save/https://a.example/x", &["https://web.example/save/https://a.example/x"]);
-    check("https://a.example/?u=https://b.example", &["https://a.example/?u=https://b.example"]);
+    check(
+        "https://a.example,https://b.example;www.c.com",
+        &[
+            "https://a.example/",
+            "https://b.example/",
+            "https://www.c.com/",
+        ],
+    );
+    check(
+        "https://web.example/save/https://a.example/x",
+        &["https://web.example/save/https://a.example/x"],
+    );
+    check(
+        "https://a.example/?u=https://b.example",
+        &["https://a.example/?u=https://b.example"],
+    );
     check("", &[]);
     check("no address here", &[]);
 }
@@ -164,7 +227,21 @@ fn one_page_is_one_address() {
 #[test]
 fn hostile_texts_take_one_pass() {
     // Each would take hours if any part of it were read again and again.
-    for unit in [".", ":", "://", "http://", "a.", "a.com中", "www.", "mailto:", "&amp;", "(", "https://a.com(", "\\_", "//a.com"] {
+    for unit in [
+        ".",
+        ":",
+        "://",
+        "http://",
+        "a.",
+        "a.com中",
+        "www.",
+        "mailto:",
+        "&amp;",
+        "(",
+        "https://a.com(",
+        "\\_",
+        "//a.com",
+    ] {
         let text = unit.repeat(1_000_000 / unit.len());
         let found = find(&text);
         assert!(found.len() <= 10, "{unit}: {}", found.len());

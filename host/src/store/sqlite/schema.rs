@@ -10,7 +10,7 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -213,6 +213,24 @@ CREATE TABLE subscriptions (
 ALTER TABLE crawls ADD COLUMN terms TEXT NOT NULL DEFAULT 'pay_as_you_go' CHECK (terms IN ('pay_as_you_go', 'unlimited'));
 ";
 
+/// Contacts that pipelines found. `details` is a JSON object, `pages` a list of addresses.
+const VERSION_5: &str = "
+CREATE TABLE contacts (
+    seq        INTEGER PRIMARY KEY,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    domain     TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    details    TEXT NOT NULL,
+    pages      TEXT NOT NULL,
+    first_seen INTEGER NOT NULL,
+    last_seen  INTEGER NOT NULL,
+    UNIQUE (account, domain, kind, value)
+) STRICT;
+
+CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
+";
+
 /// Refuses a file that a newer program or another program wrote, before anything in it is touched.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let found = version(connection).await?;
@@ -312,7 +330,7 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 4: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 5: use the newer program that wrote it"
         );
     }
 
