@@ -10,7 +10,6 @@ use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 pub(super) use super::begin::{Planned, planned};

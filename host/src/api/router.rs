@@ -55,6 +55,7 @@ fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
 }
 
 /// Routes behind a key.
+#[expect(deprecated, reason = "deprecated endpoints are served")]
 fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),

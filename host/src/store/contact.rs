@@ -5,7 +5,7 @@ use crate::clock::Timestamp;
 /// Addresses of pages that a contact remembers: enough to find it again, and a bound for those that stand on every page of a site.
 pub const CONTACT_PAGES_MAX: usize = 100;
 /// Contacts of one account: at some kilobyte each, a gigabyte.
-pub const CONTACTS_MAX: u64 = 1_000_000;
+pub(super) const CONTACTS_MAX: u64 = 1_000_000;
 
 /// A contact of one account. It is one by account, domain, kind and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
