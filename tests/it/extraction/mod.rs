@@ -1,5 +1,6 @@
 //! What is read out of a page beside its content, through the joined server: fields, structured data, the main body, what is hidden.
 
+mod analysed;
 mod command;
 mod fields;
 mod handed_in;

@@ -1,5 +1,6 @@
 //! Plugins: what they may do, what happens when they misbehave, how they are loaded and swapped.
 
+mod analysts;
 mod calls;
 mod faults;
 mod loading;
