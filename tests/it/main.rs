@@ -12,6 +12,7 @@ mod extraction;
 mod fetch;
 mod limits;
 mod money;
+mod pipelines;
 mod plugins;
 mod providers;
 mod reload;

@@ -28,16 +28,18 @@ pub(super) struct ContactsQuery {
     /// Of this site alone: a domain, a host or an address.
     domain: Option<String>,
     /// Most contacts of an answer, 1 to 1,000; 100 when not set.
-    limit: Option<u32>,
+    #[param(value_type = Option<u32>)]
+    limit: Option<String>,
     /// Which part, from 1.
-    page: Option<u32>,
+    #[param(value_type = Option<u64>)]
+    page: Option<String>,
 }
 
 /// Answer of `/data/contacts`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Contacts, example = json!({"count": 1, "data": [{
     "domain": "example.com", "kind": "email", "value": "info@example.com", "details": {"sources": ["mailto"]},
-    "pages": ["https://example.com/contact"], "first_seen": 1767225600, "last_seen": 1767225600,
+    "pages": ["https://example.com/contact"], "first_seen": "2026-01-31T10:20:30Z", "last_seen": "2026-01-31T10:20:30Z",
 }]}))]
 pub(super) struct ContactsAnswer {
     /// The contacts of the part, the last found first.
@@ -61,10 +63,10 @@ struct ContactView {
     details: Box<RawValue>,
     /// Pages it stands on, at most 100.
     pages: Vec<String>,
-    /// Seconds since 1970.
-    first_seen: i64,
-    /// Seconds since 1970.
-    last_seen: i64,
+    /// When it was found first.
+    first_seen: String,
+    /// When it was found last.
+    last_seen: String,
 }
 
 impl From<Contact> for ContactView {
@@ -75,8 +77,8 @@ impl From<Contact> for ContactView {
             value: contact.value,
             details: RawValue::from_string(contact.details).unwrap_or_default(),
             pages: contact.pages,
-            first_seen: contact.first_seen.unix_seconds(),
-            last_seen: contact.last_seen.unix_seconds(),
+            first_seen: contact.first_seen.to_string(),
+            last_seen: contact.last_seen.to_string(),
         }
     }
 }
@@ -96,11 +98,11 @@ impl From<Contact> for ContactView {
 pub(super) async fn contacts(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
-    query: Result<Query<ContactsQuery>, axum::extract::rejection::QueryRejection>,
+    Query(query): Query<ContactsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let Query(query) = query.map_err(|error| ApiError::Invalid(error.body_text()))?;
-    let limit = query.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX);
+    let limit = number("limit", query.limit.as_deref())?.unwrap_or(LIMIT_DEFAULT.into());
+    let limit = u32::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
     let named = query.domain.as_deref().map(str::trim);
     let named = named.filter(|domain| !domain.is_empty());
     let domain = named.map(|domain| {
@@ -109,10 +111,10 @@ pub(super) async fn contacts(
         })
     });
     let domain = domain.transpose()?;
-    let page = query.page.unwrap_or(1).max(1);
+    let page = number("page", query.page.as_deref())?.unwrap_or(1);
     let window = ContactWindow {
         domain: domain.as_deref(),
-        skip: u64::from(page - 1) * u64::from(limit),
+        skip: (page - 1).saturating_mul(limit.into()),
         limit,
     };
     let found = api.service.pipelines().contacts(&account.id, window).await;
@@ -125,4 +127,16 @@ pub(super) async fn contacts(
         count: found.count,
     };
     Form::of(&headers).one(&answer)
+}
+
+fn number(name: &str, text: Option<&str>) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(Some(number)),
+        _ => Err(ApiError::Invalid(format!(
+            "{name}: write a whole number from 1 on"
+        ))),
+    }
 }

@@ -46,7 +46,9 @@ pub(super) fn read(joined: &Value, now: Timestamp) -> Vec<Contact> {
 fn by_domain(contact: Joined, now: Timestamp) -> Vec<Contact> {
     let mut pages: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for page in contact.pages {
-        if let Some(domain) = domain_of(&page) {
+        if page.contains("://")
+            && let Some(domain) = domain_of(&page)
+        {
             pages.entry(domain).or_default().push(page);
         }
     }

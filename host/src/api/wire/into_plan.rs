@@ -75,6 +75,9 @@ pub(crate) enum RequestError {
     /// It asks for what the plan does not have.
     #[error("{0}: is not part of the Unlimited plan, which uses no AI: leave it out")]
     NotInPlan(String),
+    /// A plugin that the endpoint stands on is not loaded.
+    #[error("the analyst `{0}` is not loaded")]
+    NotLoaded(&'static str),
     /// Its decoded content has more bytes than this.
     #[error("the content is larger than {0} bytes")]
     TooLarge(usize),

@@ -14,7 +14,7 @@ use super::request::ScrapeRequest;
 use super::values::FormatNames;
 use crate::model::Discovered;
 use crate::pipeline::addresses;
-use crate::plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError};
+use crate::plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
 
 /// Most bytes of `text`, decoded from JSON. Spec: Limits, "crawl-text input size".
 const TEXT_BYTES_MAX: usize = 10_000_000;
@@ -131,6 +131,9 @@ impl Extra {
             text_bytes: 0,
         };
         if let Some(name) = pipeline.analyst() {
+            if !ground.catalog.has(PluginKind::Analyst, name) {
+                return Err(RequestError::NotLoaded(name));
+            }
             let options = options(pipeline, &mut request)?;
             let size = model.map(|model| model.size);
             extra.analyst = Some(AnalystChoice::new(
