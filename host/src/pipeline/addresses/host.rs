@@ -122,13 +122,23 @@ pub(super) fn clear(name: &str, has_path: bool) -> Option<&str> {
 
 fn is_clear(name: &str, has_path: bool) -> bool {
     let (_, last) = name.rsplit_once('.').unwrap_or_default();
-    // Asked first: the endings of most words with a dot in them are none.
-    let begins_as_suffix = last.starts_with(|first: char| !first.is_ascii_digit());
-    if !begins_as_suffix || name.len() > HOST_BYTES_MAX || !name.split('.').all(is_label) {
+    // Asked first: the endings of most words with a dot in them are none. No public suffix has one letter, none begins with a digit.
+    let may_be_suffix = last.len() > 1 && !last.as_bytes()[0].is_ascii_digit();
+    if !may_be_suffix || name.len() > HOST_BYTES_MAX {
+        return false;
+    }
+    let is_www = name
+        .get(..4)
+        .is_some_and(|begin| begin.eq_ignore_ascii_case("www."));
+    let has_one_dot = last.len() + 1 + name.find('.').unwrap_or_default() == name.len();
+    // Two labels of which the last is unclear: asked before the list of public suffixes, which takes longer.
+    if !has_path && !is_www && has_one_dot && UNCLEAR_COUNTRIES.contains(&last) {
+        return false;
+    }
+    if !name.split('.').all(is_label) {
         return false;
     }
     // Either all in capitals or none, so that the first word of a sentence is no suffix: `end.It`.
-    let has_capitals = |text: &str| text.chars().any(char::is_uppercase);
     if has_capitals(last) && name.chars().any(char::is_lowercase) {
         return false;
     }
@@ -136,22 +146,20 @@ fn is_clear(name: &str, has_path: bool) -> bool {
         true => name.to_lowercase().into(),
         false => name.into(),
     };
-    // Two labels of which the last is unclear: asked before the list of public suffixes, which takes longer.
-    let suffix = lower.rsplit_once('.').map_or("", |(_, last)| last);
-    let may = has_path
-        || lower.starts_with("www.")
-        || !UNCLEAR_COUNTRIES.contains(&suffix)
-        || lower.matches('.').count() > 1;
-    if !may {
-        return false;
-    }
     let Some(suffix) = psl::suffix(lower.as_bytes()).filter(|suffix| suffix.is_known()) else {
         return false;
     };
     let Ok(suffix) = std::str::from_utf8(suffix.as_bytes()) else {
         return false;
     };
-    suffix.len() < lower.len() && (has_path || lower.starts_with("www.") || is_clear_suffix(suffix))
+    suffix.len() < lower.len() && (has_path || is_www || is_clear_suffix(suffix))
+}
+
+fn has_capitals(text: &str) -> bool {
+    match text.is_ascii() {
+        true => text.bytes().any(|byte| byte.is_ascii_uppercase()),
+        false => text.chars().any(char::is_uppercase),
+    }
 }
 
 fn is_clear_suffix(suffix: &str) -> bool {
