@@ -9,10 +9,9 @@ use crate::crawl::{CrawlError, Crawls};
 use crate::plugins::Finding;
 use crate::store::AccountId;
 
-/// Most bytes of the findings of one crawl: they are in memory together when they are joined.
-pub const FINDINGS_BYTES_MAX: usize = 64 << 20;
-/// Most bytes of them that go to the analyst at once. It has them in a memory of its own several times over.
-const JOINED_BYTES_MAX: usize = 16 << 20;
+/// Most bytes of the findings of one crawl: they are in memory together when they are joined, and the analyst has them in a memory of
+/// its own several times over, which is bounded too.
+pub const FINDINGS_BYTES_MAX: usize = 16 << 20;
 /// Entries that are read from the page log at once; each may have ten megabytes of content.
 const ENTRIES_AT_ONCE: u32 = 8;
 
@@ -114,7 +113,7 @@ impl Gathered {
         };
         self.note_model(found);
         let bytes = entry.url.len() + found.get().len();
-        if self.n_bytes + bytes > FINDINGS_BYTES_MAX.min(JOINED_BYTES_MAX) {
+        if self.n_bytes + bytes > FINDINGS_BYTES_MAX {
             self.n_left_out += 1;
             return;
         }

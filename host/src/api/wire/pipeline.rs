@@ -136,13 +136,8 @@ impl Extra {
             }
             let options = options(pipeline, &mut request)?;
             let size = model.map(|model| model.size);
-            extra.analyst = Some(AnalystChoice::new(
-                "prompt",
-                name,
-                options,
-                size,
-                ground.catalog,
-            )?);
+            let choice = AnalystChoice::new("prompt", name, options, size, ground.catalog);
+            extra.analyst = Some(choice.map_err(meant)?);
         }
         if pipeline.is_joined() {
             only_findings(sent, ignored);
@@ -249,6 +244,15 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
         "content_type" | "threshold" => pipeline == Pipeline::FilterLinks,
         "country" => pipeline == Pipeline::ExtractContacts,
         _ => false,
+    }
+}
+
+/// The refusal of an options object by the parameter that is meant, which the schema's sentence has as a place: `/count`.
+fn meant(refusal: PlanError) -> PlanError {
+    let is_meant = |name: &&'static str| refusal.reason.contains(&format!("/{name}"));
+    match OWN.into_iter().find(is_meant) {
+        Some(name) => PlanError::new(name, refusal.reason),
+        None => refusal,
     }
 }
 
