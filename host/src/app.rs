@@ -23,7 +23,8 @@ use admin_key::AdminKey;
 use door::EgressDoor;
 use run::AppRun;
 
-use crate::api::{self, Health, Run, Service};
+use crate::ai::Ai;
+use crate::api::{self, Health, KnownModel, Run, Service};
 use crate::billing::{Account, Billing, Prices, SeatPrices, Tariff};
 use crate::cache::{self, CacheConfig, PageCache};
 use crate::clock::Clock;
@@ -35,6 +36,7 @@ use crate::extract::Workers;
 use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::model::Terms;
 use crate::page::{Payer, Rooms};
+use crate::pipeline::Pipelines;
 use crate::plan::{ConfiguredPool, RouterMode};
 use crate::plugins::{Plugins, PluginsConfig};
 use crate::politeness::{Politeness, PolitenessConfig};
@@ -98,6 +100,7 @@ pub struct App {
     rooms: Arc<Rooms>,
     billing: Billing,
     crawls: Crawls,
+    pipelines: Pipelines,
     webhooks: Arc<Webhooks>,
     store: Arc<dyn Store>,
     egress: Arc<Egress>,
@@ -164,6 +167,7 @@ impl Engine {
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
         let keys = pooled_keys(config)?;
         let providers = Arc::new(Providers::new(fetcher.clone(), keys));
+        let ai = settings::ai(config)?.map(|config| Arc::new(Ai::new(config, fetcher.clone())));
         let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
             .with_cache(pages)
             .with_providers(providers);
@@ -191,6 +195,7 @@ impl Engine {
             routing,
             workers: Workers::new()
                 .with_kept_outputs(config.cache.outputs_mib.saturating_mul(1 << 20)),
+            ai,
         });
         Ok(Self {
             plugins,
@@ -236,6 +241,10 @@ impl App {
         let known_pools = pools.clone();
         let router = settings::router_default(&config);
         let snapshot = Arc::clone(&engine.plugins);
+        let model = Arc::clone(&engine.rooms);
+        let pipelines =
+            Pipelines::new(Arc::clone(&engine.rooms), Arc::clone(&store), Clock::wall());
+        let at_end = pipelines.clone();
         let crawls = Crawls::new(CrawlsParts {
             rooms: Arc::clone(&engine.rooms),
             robots: engine.robots,
@@ -253,8 +262,13 @@ impl App {
                     pools: &known_pools,
                     router,
                     terms: record.terms,
+                    model: known_model(&model),
                 };
                 api::crawl_plan(request, &record.verb, registry, ways)
+            }),
+            at_end: Arc::new(move |crawls, ending| {
+                let pipelines = at_end.clone();
+                Box::pin(async move { pipelines.at_end(crawls, ending).await })
             }),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -270,6 +284,7 @@ impl App {
             egress: engine.egress,
             renderer: engine.renderer,
             billing,
+            pipelines,
             webhooks,
             store,
             tasks,
@@ -450,6 +465,14 @@ impl Service for App {
         &self.crawls
     }
 
+    fn pipelines(&self) -> &Pipelines {
+        &self.pipelines
+    }
+
+    fn model(&self) -> Option<KnownModel<'_>> {
+        known_model(&self.rooms)
+    }
+
     fn plugins(&self) -> serde_json::Value {
         status(&self.plugins)
     }
@@ -488,6 +511,13 @@ async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCa
     Ok(opened
         .inspect_err(|error| tracing::warn!(error = %error, "the page cache cannot be opened; pages are not kept"))
         .ok())
+}
+
+fn known_model(rooms: &Rooms) -> Option<KnownModel<'_>> {
+    rooms.ai.as_ref().map(|ai| KnownModel {
+        name: ai.name(),
+        size: ai.size(),
+    })
 }
 
 fn status(plugins: &Plugins) -> serde_json::Value {

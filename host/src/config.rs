@@ -25,6 +25,57 @@ pub struct Config {
     pub browser: BrowserSettings,
     /// Third-party services that serve pages.
     pub providers: ProviderSettings,
+    /// The language model that pipelines may ask; none by default.
+    pub ai: Option<AiSettings>,
+}
+
+/// `[ai]`: a server that speaks the OpenAI form of chat completions. See `docs/pipelines.md`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AiSettings {
+    /// Base address, such as `http://127.0.0.1:8080/v1`; `/chat/completions` is put behind it.
+    pub base: String,
+    /// Name of the model as that server knows it.
+    pub model: String,
+    /// Name of the variable in the environment, or in `providers.credentials_file`, that holds the key.
+    pub key_env: Option<String>,
+    /// Dollars for a million tokens of questions as decimal text; empty is nothing.
+    #[serde(default)]
+    pub dollars_per_million_question_tokens: String,
+    /// Dollars for a million tokens of answers, likewise.
+    #[serde(default)]
+    pub dollars_per_million_answer_tokens: String,
+    /// Tokens that a question may have.
+    #[serde(default = "AiSettings::context_tokens")]
+    pub context_tokens: u32,
+    /// Most tokens of an answer.
+    #[serde(default = "AiSettings::answer_tokens")]
+    pub answer_tokens: u32,
+    /// Seconds for one request.
+    #[serde(default = "AiSettings::timeout")]
+    pub timeout: u32,
+    /// Requests at once, over all runs.
+    #[serde(default = "AiSettings::requests_in_flight")]
+    pub requests_in_flight: usize,
+}
+
+impl AiSettings {
+    /// What small models have.
+    const fn context_tokens() -> u32 {
+        8_192
+    }
+
+    const fn answer_tokens() -> u32 {
+        1_024
+    }
+
+    const fn timeout() -> u32 {
+        60
+    }
+
+    const fn requests_in_flight() -> usize {
+        4
+    }
 }
 
 /// `[providers]`. Which there are, and what they cost, is in `plugins.toml`.

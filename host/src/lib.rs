@@ -25,6 +25,7 @@ pub mod store;
 
 pub mod webhooks;
 
+pub mod ai;
 pub mod billing;
 pub mod extract;
 pub mod providers;
@@ -32,6 +33,7 @@ pub mod routing;
 
 pub mod crawl;
 pub mod page;
+pub mod pipeline;
 pub mod scrape;
 
 pub mod api;

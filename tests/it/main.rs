@@ -15,6 +15,7 @@ mod fetch;
 mod limits;
 mod money;
 mod outputs;
+mod pipelines;
 mod plugins;
 mod providers;
 mod reload;

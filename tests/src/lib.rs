@@ -10,6 +10,8 @@ pub mod caller;
 pub mod coding;
 #[path = "../support/conformance.rs"]
 pub mod conformance;
+#[path = "../support/model_server.rs"]
+pub mod model_server;
 #[path = "../support/name_server.rs"]
 pub mod name_server;
 #[path = "../support/process.rs"]
@@ -28,6 +30,7 @@ pub mod world;
 pub use app::TestApp;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
+pub use model_server::{ModelServer, Saying};
 pub use name_server::FakeNameServer;
 pub use process::{ServerProcess, run_program};
 pub use site::FakeSite;

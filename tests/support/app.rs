@@ -49,6 +49,7 @@ impl TestApp {
     pub async fn of(world: World) -> Self {
         let mut config = Config::default();
         config.limits.requests_per_minute = 1_000_000;
+        config.ai = world.ai.clone();
         config.browser = world.browser.clone();
         config.egress.proxy = world.proxies.clone();
         config.providers.environment = Environment(world.environment.clone());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trawl::config::{BrowserSettings, ProxySettings};
+use trawl::config::{AiSettings, BrowserSettings, ProxySettings};
 use trawl_test_guests::Guest;
 
 /// A folder with everything a server needs, gone with the value.
@@ -18,6 +18,8 @@ pub struct World {
     pub browser: BrowserSettings,
     /// Upstream proxies.
     pub proxies: Vec<ProxySettings>,
+    /// The language model; none by default.
+    pub ai: Option<AiSettings>,
     /// Variables of the server's environment.
     pub environment: Vec<(String, String)>,
     /// Further lines of the configuration of a server that is a process of its own.
@@ -44,6 +46,7 @@ impl World {
                 ..BrowserSettings::default()
             },
             proxies: Vec::new(),
+            ai: None,
             environment: Vec::new(),
             config: String::new(),
             log: "",
@@ -87,6 +90,11 @@ impl World {
 
     /// Writes the manifest: the checkout's own and `more`.
     pub fn manifest(&self, more: &str) {
+        self.manifest_without(&[], more);
+    }
+
+    /// The same without the checkout's entries for these guests.
+    fn manifest_without(&self, guests: &[&Guest], more: &str) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let root = root.canonicalize().expect("the checkout");
         let own = fs::read_to_string(root.join("plugins.toml")).expect("the checkout's manifest");
@@ -96,6 +104,7 @@ impl World {
             Some(address) => at_vendors(&own, address),
             None => own,
         };
+        let own = without(&own, guests);
         let wanted = root.join("target/guests/format_markdown.wasm");
         assert!(
             wanted.is_file(),
@@ -122,6 +131,32 @@ impl World {
         }
         self.manifest(&entries);
     }
+}
+
+impl World {
+    /// Adds these guests to the manifest, each in the place of the checkout's own of its kind and name.
+    pub fn load_instead(&self, guests: &[&Guest]) {
+        let mut entries = String::new();
+        for guest in guests {
+            self.put(guest);
+            entries += &entry(guest, "");
+        }
+        self.manifest_without(guests, &entries);
+    }
+}
+
+/// The manifest without the entries for these guests.
+fn without(manifest: &str, guests: &[&Guest]) -> String {
+    let mut kept = String::new();
+    for block in manifest.split_inclusive("\n\n") {
+        let is_for = |guest: &&Guest| {
+            block.contains(&format!("[[{}]]\nname = {:?}\n", guest.kind, guest.name))
+        };
+        if !guests.iter().any(is_for) {
+            kept += block;
+        }
+    }
+    kept
 }
 
 impl Default for World {

@@ -10,18 +10,17 @@ use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
+pub(super) use super::begin::{Planned, planned};
 use super::error::ApiError;
 use super::post::{self, Form, Posted};
-use super::scrape::{BODY_BYTES_MAX, tell_ignored};
-use super::service::Run;
-use super::wire::{CrawlRequest, Ground, ScrapeRequest, Verb, crawl_request};
+use super::scrape::BODY_BYTES_MAX;
+use super::wire::{ScrapeRequest, Verb};
 use super::{Api, entry::Entry, stream as answers};
-use crate::billing::{Account, Slot};
+use crate::billing::Account;
 use crate::clock::Timestamp;
-use crate::crawl::{Begin, Crawls, Listening, Shown};
+use crate::crawl::{Crawls, Shown};
 use crate::model::{Stop, UrlState};
 use crate::store::CrawlState;
 
@@ -61,87 +60,6 @@ pub(super) async fn crawl(
 /// Begins the crawls of a request and answers with their pages, or with their ids.
 pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
     planned(&posted, verb)?.run(posted, None).await
-}
-
-/// Crawls that are planned and not begun.
-pub(super) struct Planned {
-    run: Arc<dyn Run>,
-    request: CrawlRequest,
-    verb: Verb,
-}
-
-/// Plans the crawls of a request.
-pub(super) fn planned(posted: &Posted, verb: Verb) -> Result<Planned, ApiError> {
-    let run = posted.begin_run();
-    let ground = Ground {
-        catalog: run.catalog(),
-        ways: posted.ways(),
-    };
-    let request = crawl_request(&posted.body, verb, ground)?;
-    Ok(Planned { run, request, verb })
-}
-
-impl Planned {
-    /// Begins the crawls. Those in the background keep the request's slot until the last of them has ended.
-    pub(super) async fn run(
-        self,
-        posted: Posted,
-        slot: Option<Arc<Slot>>,
-    ) -> Result<Response, ApiError> {
-        let CrawlRequest { crawls, ignored } = self.request;
-        let mut begun = Vec::with_capacity(crawls.len());
-        for crawl in crawls {
-            let begin = Begin {
-                account: posted.account.id.clone(),
-                plan: crawl.plan,
-                request: crawl.request,
-                needs_secrets: crawl.needs_secrets,
-                verb: self.verb.name(),
-                terms: posted.terms,
-                slot: slot.clone(),
-                registry: self.run.registry(),
-            };
-            begun.push(posted.service.crawls().begin(begin).await?);
-        }
-        answered(posted.form, begun, &ignored)
-    }
-}
-
-fn answered(form: Form, begun: Vec<Listening>, ignored: &[String]) -> Result<Response, ApiError> {
-    let ids: Vec<String> = begun.iter().map(|crawl| crawl.id.clone()).collect();
-    let entries: Vec<_> = begun
-        .into_iter()
-        .filter_map(|crawl| crawl.entries)
-        .collect();
-    let mut response = if entries.is_empty() {
-        queued(form, &ids)?
-    } else {
-        let entries = entries.into_iter().map(receiving);
-        answers::entries(form, stream::select_all(entries))
-    };
-    if let Ok(ids) = HeaderValue::from_str(&ids.join(", ")) {
-        response.headers_mut().insert("x-crawl-id", ids);
-    }
-    tell_ignored(ignored, &mut response);
-    Ok(response)
-}
-
-fn receiving(
-    entries: tokio::sync::mpsc::Receiver<Bytes>,
-) -> impl Stream<Item = Bytes> + Send + Unpin {
-    stream::unfold(entries, |mut entries| async move {
-        entries.recv().await.map(|entry| (entry, entries))
-    })
-    .boxed()
-}
-
-/// Decisions: Request parameters, `run_in_background`. Spec gap: several seeds are answered by a list.
-fn queued(form: Form, ids: &[String]) -> Result<Response, ApiError> {
-    let one = |id: &String| json!({"id": id, "status": "queued"});
-    match ids {
-        [id] => form.one(&one(id)),
-        ids => form.one(&ids.iter().map(one).collect::<Value>()),
-    }
 }
 
 /// A crawl as it stands.

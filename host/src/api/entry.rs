@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::wire::Costs;
 use crate::model::{Content, Piece};
 use crate::page::PageOutcome;
+use crate::plan::Pipeline;
 
 /// Room for everything in an entry but its content.
 const FRAME_BYTES: usize = 1024;
@@ -59,6 +60,22 @@ pub(super) struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     extracted: Option<&'a Map<String, Value>>,
+    /// What `/pipeline/extract-contacts` found on the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    contacts: Option<&'a Value>,
+    /// What `/pipeline/label` found the page to be about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    labels: Option<&'a Value>,
+    /// What `/pipeline/extract-qa` found on the page; only in the pages of its crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    qa: Option<&'a Value>,
+    /// What `/pipeline/filter-links` found on the page; only in the pages of its crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    filter_links: Option<&'a Value>,
     /// What the page costs.
     costs: Costs,
 }
@@ -78,6 +95,12 @@ pub(super) fn write(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 impl<'a> Entry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
         let fields = &outcome.fields;
+        let found_by = |pipeline: Pipeline| {
+            let finding = fields.finding.as_ref();
+            finding
+                .filter(|finding| pipeline.analyst() == Some(finding.analyst.as_str()))
+                .map(|finding| &finding.value)
+        };
         Self {
             url: &outcome.url,
             status: outcome.status,
@@ -93,6 +116,10 @@ impl<'a> Entry<'a> {
             json_data: fields.json_data.as_ref(),
             css_extracted: fields.css_extracted.as_ref(),
             extracted: fields.extracted.as_ref(),
+            contacts: found_by(Pipeline::ExtractContacts),
+            labels: found_by(Pipeline::Label),
+            qa: found_by(Pipeline::ExtractQa),
+            filter_links: found_by(Pipeline::FilterLinks),
             costs: Costs::new(&outcome.charge, outcome.vendor.as_ref()),
         }
     }
@@ -158,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Charge, Fields, Nanodollars};
+    use crate::model::{AnalystFinding, Charge, Fields, Nanodollars};
 
     fn entry(outcome: &PageOutcome) -> Value {
         let mut buffer = Vec::new();
@@ -234,6 +261,10 @@ mod tests {
                 json_data: Some(json!({"json_ld": []})),
                 css_extracted: Some(json!({"name": null})),
                 extracted: Some(Map::new()),
+                finding: Some(AnalystFinding {
+                    analyst: "label".to_owned(),
+                    value: json!({"labels": []}),
+                }),
             },
             headers: Some(vec![pair("server", "x")]),
             cookies: Some(vec![]),
@@ -248,6 +279,8 @@ mod tests {
         assert_eq!(json["duration_elasped_ms"], 1);
         assert_eq!(json["links"], json!(["https://a.com/"]));
         assert_eq!(json["metadata"], json!({"title": "t"}));
+        assert_eq!(json["labels"], json!({"labels": []}));
+        assert_eq!(json["contacts"], Value::Null);
         assert_eq!(json["headers"], json!({"server": "x"}));
         assert_eq!(
             (&json["cookies"], &json["extracted"]),

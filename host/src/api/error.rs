@@ -166,6 +166,7 @@ impl From<RequestError> for ApiError {
             RequestError::Wire(error) => Self::Invalid(error.to_string()),
             RequestError::Plan(error) => Self::Invalid(error.to_string()),
             RequestError::NotInPlan(_) => Self::Invalid(error.to_string()),
+            RequestError::NotLoaded(_) => Self::NotBuilt,
             RequestError::TooLarge(bytes_max) => Self::TooLarge(bytes_max),
         }
     }

@@ -5,8 +5,10 @@
 mod account;
 mod admin;
 mod auth;
+mod begin;
 mod body;
 mod catalog;
+mod contacts;
 mod crawl;
 mod credits;
 mod data;
@@ -21,6 +23,7 @@ mod not_built;
 mod observe;
 mod openapi;
 mod paging;
+mod pipeline;
 mod plugins;
 mod post;
 mod providers;
@@ -47,7 +50,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::Terms;
+use crate::model::{ModelSize, Terms};
 use crate::page::PageOutcome;
 use crate::plan::crawl::CrawlPlan;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
@@ -61,6 +64,17 @@ pub struct Ways<'a> {
     pub router: RouterMode,
     /// On which terms it is asked.
     pub terms: Terms,
+    /// The language model that pipelines may ask.
+    pub model: Option<KnownModel<'a>>,
+}
+
+/// The configured language model, as far as a plan has to know it.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownModel<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// How much fits into it.
+    pub size: ModelSize,
 }
 
 impl Default for Ways<'_> {
@@ -69,6 +83,7 @@ impl Default for Ways<'_> {
             pools: &[],
             router: RouterMode::Off,
             terms: Terms::PayAsYouGo,
+            model: None,
         }
     }
 }
@@ -87,7 +102,7 @@ pub fn plan(
         .map(|plan| plan.pages)
 }
 
-/// What a stored request of a crawl means. `verb` is `crawl` or `links`.
+/// What a stored request of a crawl means. `verb` is `crawl`, `links` or the name of a pipeline.
 ///
 /// # Errors
 /// The text that names the parameter which is wrong.

@@ -3,14 +3,7 @@
 use super::error::ApiError;
 
 /// POST endpoints without anything behind them.
-pub(super) const POSTS: [&str; 6] = [
-    "/search",
-    "/pipeline/extract-contacts",
-    "/pipeline/extract-qa",
-    "/pipeline/label",
-    "/pipeline/filter-links",
-    "/pipeline/crawl-text",
-];
+pub(super) const POSTS: [&str; 1] = ["/search"];
 
 /// The answer of all of them.
 #[utoipa::path(

@@ -14,8 +14,8 @@ use super::Api;
 use super::error::ApiError;
 use super::post::Form;
 use super::{
-    account, admin, crawl, credits, data, fetch, health, links, metrics, not_built, plugins,
-    providers, scrape, screenshot, transform, unblocker, unlimited,
+    account, admin, contacts, crawl, credits, data, fetch, health, links, metrics, not_built,
+    pipeline, plugins, providers, scrape, screenshot, transform, unblocker, unlimited,
 };
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
@@ -41,6 +41,12 @@ use super::{
         crawl::skipped,
         crawl::resume,
         transform::transform,
+        pipeline::extract_contacts,
+        pipeline::extract_qa,
+        pipeline::label,
+        pipeline::filter_links,
+        pipeline::crawl_text,
+        contacts::contacts,
         fetch::fetch,
         account::account,
         account::statement,

@@ -119,6 +119,7 @@ impl Posted {
             pools: self.service.pools(),
             router: self.service.router_default(),
             terms: self.terms,
+            model: self.service.model(),
         }
     }
 }

@@ -14,9 +14,9 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use super::rate::Rates;
 use super::{
-    Api, Service, account, admin, auth, crawl, credits, data, drain, error, fetch, health, links,
-    metrics, not_built, observe, openapi, plugins, providers, scrape, screenshot, transform,
-    unblocker, unlimited,
+    Api, Service, account, admin, auth, contacts, crawl, credits, data, drain, error, fetch,
+    health, links, metrics, not_built, observe, openapi, pipeline, plugins, providers, scrape,
+    screenshot, transform, unblocker, unlimited,
 };
 
 /// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
@@ -36,6 +36,7 @@ pub fn router(service: Arc<dyn Service>) -> Router {
     // Outside in. One stack, because a router boxes what it adds a layer to, and copies every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
+        .layer(from_fn(pipeline::tell_deprecation))
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(compression)
         .layer(DefaultBodyLimit::disable())
@@ -60,6 +61,7 @@ fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
 }
 
 /// Routes behind a key.
+#[expect(deprecated, reason = "deprecated endpoints are served")]
 fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
@@ -78,6 +80,15 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/account/statement", get(account::statement)),
         ("/account/notices", put(account::set_notices)),
         ("/data/{table}", get(data::table)),
+        ("/data/contacts", get(contacts::contacts)),
+        (
+            "/pipeline/extract-contacts",
+            post(pipeline::extract_contacts),
+        ),
+        ("/pipeline/extract-qa", post(pipeline::extract_qa)),
+        ("/pipeline/label", post(pipeline::label)),
+        ("/pipeline/filter-links", post(pipeline::filter_links)),
+        ("/pipeline/crawl-text", post(pipeline::crawl_text)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
         ("/crawl/{id}/pages", get(crawl::stored_pages)),

@@ -6,10 +6,12 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use tokio_util::task::TaskTracker;
 
+use super::KnownModel;
 use crate::billing::{Account, Billing, FundsError};
 use crate::crawl::Crawls;
 use crate::model::Terms;
 use crate::page::PageOutcome;
+use crate::pipeline::Pipelines;
 use crate::plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
 use crate::store::Store;
@@ -42,6 +44,12 @@ pub trait Service: Send + Sync + 'static {
 
     /// The crawls of all accounts.
     fn crawls(&self) -> &Crawls;
+
+    /// What pipelines do beside crawling.
+    fn pipelines(&self) -> &Pipelines;
+
+    /// The language model that pipelines may ask.
+    fn model(&self) -> Option<KnownModel<'_>>;
 
     /// What `GET /plugins` tells.
     fn plugins(&self) -> serde_json::Value;

@@ -7,10 +7,11 @@ use anyhow::Context;
 use serde_json::{Map, Value, json};
 use url::Url;
 
+use crate::ai::{AiConfig, TokenPrices};
 use crate::billing::{Prices, SeatPrices};
 use crate::config::{Config, ProxySettings, RouterDefault};
 use crate::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
-use crate::model::Nanodollars;
+use crate::model::{ModelSize, Nanodollars};
 use crate::plan::{ConfiguredPool, Pool, RouterMode};
 use crate::providers::{PooledError, PooledKeys};
 use crate::render::RenderConfig;
@@ -59,6 +60,65 @@ pub(super) fn providers(config: &Config) -> Result<PooledKeys, PooledError> {
     let settings = &config.providers;
     let environment = settings.environment.0.iter().cloned();
     PooledKeys::read(environment, settings.credentials_file.as_deref())
+}
+
+/// The language model; `None` when there is none.
+pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
+    let Some(ai) = &config.ai else {
+        return Ok(None);
+    };
+    let base = Url::parse(&ai.base)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .with_context(|| {
+            format!(
+                "ai.base is `{}`; write an address such as \"http://127.0.0.1:8080/v1\"",
+                ai.base
+            )
+        })?;
+    anyhow::ensure!(
+        base.username().is_empty() && base.password().is_none() && base.query().is_none(),
+        "ai.base has a user name, a password or a query; a key belongs into the variable that ai.key_env names"
+    );
+    anyhow::ensure!(
+        !ai.model.trim().is_empty(),
+        "ai.model is empty; write the model's name"
+    );
+    let is_whole = ai.context_tokens > 0
+        && ai.answer_tokens > 0
+        && ai.timeout > 0
+        && ai.requests_in_flight > 0;
+    anyhow::ensure!(
+        is_whole,
+        "ai.context_tokens, ai.answer_tokens, ai.timeout and ai.requests_in_flight must be 1 at least"
+    );
+    let key = match &ai.key_env {
+        None => None,
+        Some(name) => Some(providers(config)?.one(name).with_context(|| {
+            format!("ai.key_env names `{name}`, which is neither in the environment nor in providers.credentials_file")
+        })?),
+    };
+    Ok(Some(AiConfig {
+        base,
+        model: ai.model.trim().to_owned(),
+        key,
+        prices: TokenPrices {
+            question: price(
+                "ai.dollars_per_million_question_tokens",
+                &ai.dollars_per_million_question_tokens,
+            )?,
+            answer: price(
+                "ai.dollars_per_million_answer_tokens",
+                &ai.dollars_per_million_answer_tokens,
+            )?,
+        },
+        size: ModelSize {
+            context_tokens: ai.context_tokens,
+            answer_tokens: ai.answer_tokens,
+        },
+        timeout: Duration::from_secs(ai.timeout.into()),
+        in_flight: ai.requests_in_flight,
+    }))
 }
 
 /// What a request without a `router` object means.
@@ -214,6 +274,40 @@ mod tests {
             (&json!("2.5"), &json!(5), &json!({"isp": "4"}))
         );
         assert_ne!(own, usual);
+    }
+
+    #[test]
+    fn a_model_is_whole_or_the_start_up_stops() {
+        assert!(ai(&Config::default()).expect("none").is_none());
+        const WHOLE: &str = "[ai]\nbase = \"http://127.0.0.1:8080/v1\"\nmodel = \"m\"\n";
+        let found = ai(&read(WHOLE)).expect("a model").expect("a model");
+        assert_eq!((found.model.as_str(), found.in_flight), ("m", 4));
+        assert_eq!(found.prices, TokenPrices::default());
+        let priced = "dollars_per_million_question_tokens = \"0.15\"\nkey_env = \"AI_KEY\"";
+        let mut config = read(&format!("{WHOLE}{priced}"));
+        let refusal = ai(&config).expect_err("no key").to_string();
+        assert!(refusal.contains("ai.key_env names `AI_KEY`"), "{refusal}");
+        let variable = ("AI_KEY".to_owned(), "canary".to_owned());
+        config.providers.environment = crate::config::Environment(vec![variable]);
+        let found = ai(&config).expect("a model").expect("a model");
+        assert_eq!(found.prices.question, Nanodollars(150_000_000));
+        assert!(!format!("{found:?}").contains("canary"));
+        for (wrong, reason) in [
+            (WHOLE.replace("http:", "ftp:"), "ai.base is"),
+            (WHOLE.replace("127", "user:secret@127"), "a user name"),
+            (WHOLE.replace("\"m\"", "\" \""), "ai.model is empty"),
+            (format!("{WHOLE}timeout = 0"), "must be 1 at least"),
+            (
+                format!("{WHOLE}dollars_per_million_answer_tokens = \"x\""),
+                "write dollars such as",
+            ),
+        ] {
+            let refusal = ai(&read(&wrong)).expect_err("refused").to_string();
+            assert!(
+                refusal.contains(reason) && !refusal.contains("secret"),
+                "{refusal}"
+            );
+        }
     }
 
     #[test]

@@ -13,8 +13,9 @@ use crate::model::{Stop, UrlRow};
 use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    AccountRecord, AnswerKey, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve, OutboxRow,
-    PageRow, Progress, Records, StoreFuture, Subscription, Written,
+    AccountRecord, AnswerKey, Contact, ContactList, ContactWindow, CrawlRecord, CrawlState,
+    DataDir, KeptAnswer, OpenReserve, OutboxRow, PageRow, Progress, Records, StoreFuture,
+    Subscription, Written,
 };
 
 const WORKS: u8 = 0;
@@ -97,6 +98,26 @@ impl Store for Faulty {
 
     fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
         self.store.run_spent(run)
+    }
+
+    fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
+        self.store.run_charge(run)
+    }
+
+    fn save_contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        contacts: &'a [Contact],
+    ) -> StoreFuture<'a, u64> {
+        self.store.save_contacts(account, contacts)
+    }
+
+    fn contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: ContactWindow<'a>,
+    ) -> StoreFuture<'a, ContactList> {
+        self.store.contacts(account, window)
     }
 
     fn statement<'a>(

@@ -72,7 +72,7 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
         transform: cpu(usage.transform, prices.cpu_minute),
         bytes_transferred: bytes(content_bytes, plus(prices.gigabyte, usage.pool_price)),
         file: bytes(usage.stored_bytes, prices.stored_gigabyte),
-        ai: Nanodollars::ZERO,
+        ai: usage.ai,
         vendor_billed: usage
             .vendor
             .map_or(Nanodollars::ZERO, |used| vendor(used, prices)),
@@ -190,6 +190,20 @@ mod tests {
         check(Duration::from_nanos(299_999), 0);
         check(Duration::from_nanos(899_999), 1);
         check(Duration::ZERO, 0);
+    }
+
+    #[test]
+    fn answers_of_a_model_cost_what_they_cost() {
+        let page = Usage {
+            ai: Nanodollars(1_234),
+            ..usage(10, Duration::ZERO, Duration::ZERO)
+        };
+        let charge = price(&page, &Tariff::default());
+        assert_eq!(
+            (charge.ai, charge.total()),
+            (Nanodollars(1_234), Nanodollars(1_244))
+        );
+        assert_eq!(price(&page, &Tariff::FlatRate), Charge::default());
     }
 
     #[test]

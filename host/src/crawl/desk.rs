@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -65,6 +66,23 @@ pub enum CrawlError {
 pub type PlanAgain =
     dyn Fn(&str, &CrawlRecord, &Registry) -> Result<CrawlPlan, String> + Send + Sync;
 
+/// What is to be done with the pages of a crawl that is at its end.
+pub type AtEnd = dyn Fn(Crawls, Ending) -> BoxFuture<'static, ()> + Send + Sync;
+
+/// A crawl that is at its end: all its pages are written down.
+pub struct Ending {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub account: AccountId,
+    /// What it was asked for as.
+    pub verb: String,
+    /// Its plan.
+    pub plan: Arc<CrawlPlan>,
+    /// The plugins that it ran on.
+    pub registry: Arc<Registry>,
+}
+
 /// What crawls run on.
 pub struct CrawlsParts {
     /// What serves and extracts pages.
@@ -91,6 +109,8 @@ pub struct CrawlsParts {
     pub write_entry: fn(&PageOutcome, &mut Vec<u8>),
     /// Understands stored requests.
     pub plan_again: Arc<PlanAgain>,
+    /// Called when all pages of a crawl are written down, before its end is.
+    pub at_end: Arc<AtEnd>,
     /// Owner of the crawls' tasks.
     pub tasks: TaskTracker,
     /// Set when the server stops: crawls in the background pause.
@@ -117,7 +137,7 @@ pub struct Begin {
     pub request: String,
     /// Whether the caller's secrets are needed for that.
     pub needs_secrets: bool,
-    /// `crawl` or `links`.
+    /// `crawl`, `links` or the name of a pipeline.
     pub verb: &'static str,
     /// What its pages cost and what they may use.
     pub terms: Terms,
@@ -412,12 +432,14 @@ impl Crawls {
                 false => CrawlState::Running,
             })
         };
+        let verb = record.verb.clone();
         let job = Arc::new(Job::new(record, tally));
         lock(&self.jobs).insert(job.id.clone(), Arc::clone(&job));
         let crawls = self.clone();
         self.parts.tasks.spawn(async move {
             let beginning = Beginning {
                 job: Arc::clone(&job),
+                verb,
                 plan: Arc::new(plan),
                 registry,
                 listener,

@@ -16,7 +16,9 @@ mod start;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use desk::{Begin, CrawlError, Crawls, CrawlsParts, Listening, PlanAgain, Shown};
+pub use desk::{
+    AtEnd, Begin, CrawlError, Crawls, CrawlsParts, Ending, Listening, PlanAgain, Shown,
+};
 pub use frontier::{Counts, Frontier, Lease, Leased};
 pub use job::Tally;
 

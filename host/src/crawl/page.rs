@@ -121,7 +121,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
 /// Decisions: Request parameters, `respect_robots`.
 async fn refused(place: Place<'_>, leased: &Leased, why: Skip, failure: PageFailure) {
     let run = place.run;
-    if leased.url != run.seed {
+    if !leased.is_seed {
         return place.skip(why);
     }
     let outcome = PageOutcome {

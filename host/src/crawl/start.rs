@@ -8,7 +8,7 @@ use http::header::AUTHORIZATION;
 use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
 use url::Url;
 
-use super::desk::Crawls;
+use super::desk::{Crawls, Ending};
 use super::events::Events;
 use super::frontier::Frontier;
 use super::gate::Gate;
@@ -34,6 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// What a crawl begins with.
 pub(super) struct Beginning {
     pub(super) job: Arc<Job>,
+    pub(super) verb: String,
     pub(super) plan: Arc<CrawlPlan>,
     pub(super) registry: Arc<Registry>,
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
@@ -48,6 +49,13 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
     let _still_answering = beginning.listener.clone();
     let parts = &crawls.parts;
     let slot = beginning.slot.clone();
+    let ending = Ending {
+        id: job.id.clone(),
+        account: job.account.clone(),
+        verb: beginning.verb.clone(),
+        plan: Arc::clone(&beginning.plan),
+        registry: Arc::clone(&beginning.registry),
+    };
     let ended = match wait_for_turn(crawls, &job, slot).await {
         Turn::Come(_place) => match crawl(crawls, beginning).await {
             Ok(ended) => ended,
@@ -60,6 +68,8 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
         Turn::ServerStops => Ended::Paused,
     };
     let Ended::Stopped(stop) = ended else { return };
+    // Before the end is written: after a crash in between it is done again.
+    (parts.at_end)(crawls.clone(), ending).await;
     job.count(|tally| {
         tally.state = CrawlState::Ended;
         tally.stop = Some(stop);
@@ -115,6 +125,7 @@ async fn wait_for_turn(crawls: &Crawls, job: &Job, slot: Option<Arc<Slot>>) -> T
 async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreError> {
     let Beginning {
         job,
+        verb: _,
         plan,
         registry,
         listener,

@@ -34,6 +34,17 @@ pub struct Fields {
     pub css_extracted: Option<Value>,
     /// Results of extractors asked for by name.
     pub extracted: Option<Map<String, Value>>,
+    /// What a pipeline's analyst found.
+    pub finding: Option<AnalystFinding>,
+}
+
+/// What an analyst found on a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnalystFinding {
+    /// Name of the analyst.
+    pub analyst: String,
+    /// What it said.
+    pub value: Value,
 }
 
 /// One format's content.

@@ -11,7 +11,7 @@ pub mod terms;
 pub mod usage;
 
 pub use analysis::ModelSize;
-pub use content::{Content, Fields, Piece};
+pub use content::{AnalystFinding, Content, Fields, Piece};
 pub use crawl::{Discovered, Skip, Stop, UrlRow, UrlState};
 pub use failure::PageFailure;
 pub use money::Nanodollars;

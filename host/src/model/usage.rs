@@ -19,6 +19,8 @@ pub struct Usage {
     pub pool_price: Nanodollars,
     /// Set when a provider served the page: then no content was transferred through us.
     pub vendor: Option<VendorUse>,
+    /// What the language model's answers about the page cost.
+    pub ai: Nanodollars,
 }
 
 /// What a provider's work on a page consumed.

@@ -1,5 +1,6 @@
 //! One page from plan to outcome: hold, serve, extract, price, settle.
 
+mod analysis;
 mod outcome;
 mod run;
 

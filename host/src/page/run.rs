@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{PageOutcome, VendorPart};
+use super::{PageOutcome, VendorPart, analysis};
+use crate::ai::Ai;
 use crate::billing::{self, AccountId, Billing, Consumed, FundsError, Hold, Tariff};
 use crate::extract::{Input, Made, Outputs, Workers};
 use crate::fetch::{BODY_BYTES_MAX, CookieJar};
@@ -23,6 +24,8 @@ pub struct Rooms {
     pub routing: Routing,
     /// The threads that transform it.
     pub workers: Workers,
+    /// The language model that analysts may ask, if the operator configured one.
+    pub ai: Option<Arc<Ai>>,
 }
 
 /// What the pages of one run share.
@@ -90,7 +93,10 @@ pub fn ceiling(
         vendor: rooms.routing.vendor_max(plan, registry, may_pool(tariff)),
         ..largest(plan.fetch.timeout)
     };
-    let dearest = [ours, a_providers].map(|usage| billing::price(&usage, tariff).total());
+    let dearest = [ours, a_providers].map(|usage| {
+        let ai = analysis::dearest(rooms, &plan.output);
+        billing::price(&Usage { ai, ..usage }, tariff).total()
+    });
     plan.ceiling.min(dearest[0].max(dearest[1]))
 }
 
@@ -152,12 +158,20 @@ pub async fn produce(
             return (with_vendor(outcome, vendor), Usage::default());
         }
     };
+    let has_failed = error.is_some() || site_error(page.status).is_some();
+    let output = match has_failed {
+        // Nobody asks about a page that failed.
+        true => analysis::without_analyst(&plan.output),
+        false => Arc::clone(&plan.output),
+    };
     let sharing = match is_everyones {
         true => Sharing::Everyones { body_hash },
         false => Sharing::Nobodys,
     };
     let deadline = started + waited + plan.fetch.timeout;
-    let made = extract(rooms, run, plan, &page, picture, sharing, deadline).await;
+    let mut made = extract(rooms, run, &output, &page, picture, sharing, deadline).await;
+    let analysis = made.outputs.analysis.take();
+    let analysis = analysis.filter(|_| made.outputs.failure.is_none());
     let mut usage = Usage {
         content_bytes: page.body.len() as u64,
         compute: made.cpu.parse,
@@ -175,6 +189,19 @@ pub async fn produce(
         cost: vendor.cost,
         byok: vendor.byok,
     });
+    if let Some(analysis) = analysis {
+        let page = analysis::Analysed {
+            rooms,
+            run,
+            plan,
+            page: &page,
+            limit,
+        };
+        match page.finish(analysis, &mut usage).await {
+            Ok(finding) => made.outputs.fields.finding = Some(finding),
+            Err(failure) => made.outputs.failure = Some(failure),
+        }
+    }
     let outcome = compose(&plan.output, page, made.outputs, told);
     let outcome = PageOutcome {
         elapsed: Some(started.elapsed()),
@@ -244,17 +271,17 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
 }
 
 /// Whether what is made of a page may be kept for others, and serve from what was kept.
-enum Sharing {
+pub(super) enum Sharing {
     /// Anyone who asks gets this page. The hash of its body, when it is known.
     Everyones { body_hash: Option<blake3::Hash> },
     /// Something of the caller was sent for it, a provider or a browser made it, or it is not to be kept.
     Nobodys,
 }
 
-async fn extract(
+pub(super) async fn extract(
     rooms: &Rooms,
     run: &RunContext,
-    plan: &PagePlan,
+    output: &Arc<OutputPlan>,
     page: &FetchedPage,
     picture: Option<Bytes>,
     sharing: Sharing,
@@ -266,7 +293,7 @@ async fn extract(
         content_type: page.content_type.clone(),
         picture,
     };
-    let (registry, output) = (Arc::clone(&run.registry), Arc::clone(&plan.output));
+    let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
     let workers = &rooms.workers;
     match sharing {
         Sharing::Everyones { body_hash } => {

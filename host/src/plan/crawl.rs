@@ -1,5 +1,6 @@
 //! What a crawl means: where it begins, what belongs to it, what ends it. Spec: Request parameters, Crawl behavior rules.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
@@ -7,7 +8,7 @@ use url::Url;
 
 use super::expression::{self, shown};
 use super::{PagePlan, PlanError};
-use crate::model::Nanodollars;
+use crate::model::{Discovered, Nanodollars};
 
 /// Hops from the seed when the caller says nothing. Spec: Limits.
 pub const DEPTH_DEFAULT: u16 = 25;
@@ -19,6 +20,9 @@ pub const IN_FLIGHT_MAX: usize = 10;
 pub struct CrawlPlan {
     /// The seed, and the plan of every page: pages differ from it in their address only.
     pub seed: PagePlan,
+    /// More addresses where the crawl begins, at depth 0 as the seed: one crawl, with one purse and one `limit`. Their hosts belong to
+    /// the crawl as the seed's does.
+    pub named: Option<Arc<Discovered>>,
     /// Most pages, failed ones included; `None` is no cap.
     pub limit: Option<u64>,
     /// Most hops from the seed; 0 is the seed alone.

@@ -14,6 +14,7 @@ mod expression;
 pub mod fetching;
 mod link_rewrite;
 pub mod output;
+mod pipeline;
 pub mod render;
 pub mod router;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use analysis::AnalystChoice;
 pub use catalog::{Catalog, PluginKind};
 pub use error::PlanError;
 pub use link_rewrite::LinkRewrite;
+pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };

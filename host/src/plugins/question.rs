@@ -81,6 +81,25 @@ impl Question {
         })
     }
 
+    /// A question as other rooms' tests need one.
+    #[cfg(test)]
+    pub(crate) fn sample(text: &str, schema: &Value, answer_tokens: u32) -> Self {
+        let message = Message {
+            role: trawl_sdk::analyst::Role::User,
+            text: text.to_owned(),
+        };
+        let asked = Asked {
+            messages: vec![message],
+            schema: schema.to_string(),
+            answer_tokens,
+        };
+        let model = ModelSize {
+            context_tokens: u32::MAX,
+            answer_tokens: u32::MAX,
+        };
+        Self::check_asked(asked, model).expect("a question that keeps the contract")
+    }
+
     /// Checks a model's answer against the question's schema. Only what fits may be handed to
     /// [`AnalystPlugin::resume`](super::AnalystPlugin::resume).
     ///

@@ -25,6 +25,7 @@ pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
 pub use eligible::{Candidate, Payment, Wish};
 pub use pooled::{PooledError, PooledKeys};
+pub use scrub::Scrubber;
 pub use stats::{ProviderStatus, RouteStatus, Tally, listed};
 pub use task::{Engagement, task};
 

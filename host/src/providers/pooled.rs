@@ -59,6 +59,11 @@ impl PooledKeys {
         })
     }
 
+    /// One credential of the operator's by its name, for a service that is no provider.
+    pub fn one(&self, name: &str) -> Option<Secret> {
+        self.environment.get(name).or(self.file.get(name)).cloned()
+    }
+
     /// All credentials of a provider that may run on them; `None` when one is missing or it may not.
     pub(super) fn keys(&self, plugin: &ProviderPlugin) -> Option<Keys> {
         let grant = plugin.grant();
@@ -66,10 +71,7 @@ impl PooledKeys {
             return None;
         }
         // Only names that the operator granted this adapter are ever looked up.
-        let find = |name: &String| {
-            let found = self.environment.get(name).or(self.file.get(name));
-            found.map(|secret| (name.clone(), secret.clone()))
-        };
+        let find = |name: &String| self.one(name).map(|secret| (name.clone(), secret));
         grant.credentials.iter().map(find).collect()
     }
 }

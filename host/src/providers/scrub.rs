@@ -20,14 +20,14 @@ impl std::fmt::Debug for Scrubber {
 }
 
 /// Looks for credentials, in one pass over what it is given.
-pub(super) struct Scrubber {
+pub struct Scrubber {
     /// `None` when there is nothing to look for.
     needles: Option<AhoCorasick>,
 }
 
 impl Scrubber {
     /// For these credentials, and for the pairs that `Basic` makes of them.
-    pub(super) fn new(keys: &Keys) -> Self {
+    pub fn new(keys: &Keys) -> Self {
         let secrets: Vec<&str> = keys.secrets().collect();
         let mut texts: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
         for user in &secrets {
@@ -56,7 +56,7 @@ impl Scrubber {
     }
 
     /// The same bytes with asterisks for credentials, so that lengths and the syntax around them stay.
-    pub(super) fn scrub(&self, bytes: Bytes) -> Bytes {
+    pub fn scrub(&self, bytes: Bytes) -> Bytes {
         if !self.finds(&bytes) {
             return bytes;
         }
@@ -66,7 +66,7 @@ impl Scrubber {
     }
 
     /// The same text likewise.
-    pub(super) fn text(&self, text: String) -> String {
+    pub fn text(&self, text: String) -> String {
         if !self.finds(text.as_bytes()) {
             return text;
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::contact_conformance::contacts_are_merged_and_listed;
 use super::crawl_conformance::{
     a_crawl_is_kept_from_first_to_last, every_state_of_an_address_comes_back,
     old_crawls_are_forgotten_whole, progress_is_whole_and_counts_once,
@@ -215,6 +216,12 @@ async fn what_is_left_of_a_slice_is_open(store: &dyn Store) {
     assert_eq!(sums(store).await, (910, 310));
     let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };
     assert_eq!((spent("run").await, spent("ru").await), (90, 0));
+    let charge = store.run_charge("run").await.expect("sums");
+    let bytes = Charge {
+        bytes_transferred: Nanodollars(90),
+        ..Charge::default()
+    };
+    assert_eq!(charge, bytes);
     let rest = of_slice("1", "s:p:1", EntryKind::Void, 0, -310);
     store.post_group(&[rest]).await.expect("written");
     assert_eq!(store.open_reserves().await.expect("a search"), []);
@@ -399,6 +406,14 @@ async fn a_subscription_and_its_charge_are_one(store: &dyn Store) {
     assert_eq!(sums(store).await, (40, 0));
 }
 
+async fn contacts_have_accounts(store: &dyn Store) {
+    for n in [1, 2] {
+        let created = store.create_account(&account(n), &key(n, n), &[]).await;
+        created.expect("an account");
+    }
+    contacts_are_merged_and_listed(store).await;
+}
+
 macro_rules! conformance {
     ($($case:ident,)*) => {
         mod sqlite_store {
@@ -438,4 +453,5 @@ conformance! {
     prices_are_added_and_kept,
     usage_is_added_up_by_account,
     lists_are_read_a_part_at_a_time,
+    contacts_have_accounts,
 }

@@ -7,6 +7,9 @@ mod account;
 mod answer;
 #[cfg(test)]
 mod conformance;
+mod contact;
+#[cfg(test)]
+mod contact_conformance;
 mod crawl;
 #[cfg(test)]
 mod crawl_conformance;
@@ -25,11 +28,12 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 
 use crate::clock::Timestamp;
-use crate::model::{Nanodollars, Stop, UrlRow};
+use crate::model::{Charge, Nanodollars, Stop, UrlRow};
 use crate::secret::Secret;
 
 pub use account::{AccountId, AccountRecord, KeyRecord, Notice, Told};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
+pub use contact::{CONTACT_PAGES_MAX, Contact, ContactList, ContactWindow};
 pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress};
 pub use data_dir::{DataDir, DataDirError};
 pub use ledger::{
@@ -91,6 +95,24 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// What a run has been charged, by the posts that name its pages.
     fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars>;
+
+    /// The same by its parts.
+    fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge>;
+
+    /// Writes contacts that were found: one that is known gets the new details, pages and time. Returns how many were left out because
+    /// the account has as many as it may.
+    fn save_contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        contacts: &'a [Contact],
+    ) -> StoreFuture<'a, u64>;
+
+    /// Contacts of an account, the last found first.
+    fn contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: ContactWindow<'a>,
+    ) -> StoreFuture<'a, ContactList>;
 
     /// A page of an account's entries in the order they were written, with sums over the whole window.
     fn statement<'a>(

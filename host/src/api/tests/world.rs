@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::api::{Health, Order, Outcomes, Run, Service, Ways, router};
+use crate::api::{Health, KnownModel, Order, Outcomes, Run, Service, Ways, router};
 use crate::billing::{Account, AccountId, Billing, FundsError, Tariff};
 use crate::clock::Clock;
 use crate::crawl::{Crawls, CrawlsParts};
@@ -27,6 +27,7 @@ use crate::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use crate::model::{Charge, Nanodollars, Terms};
 use crate::model::{Content, Fields, Piece};
 use crate::page::{PageOutcome, Rooms};
+use crate::pipeline::Pipelines;
 use crate::plan::catalog::fake::FakeCatalog;
 use crate::plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
 use crate::plugins::Registry;
@@ -50,6 +51,7 @@ pub(super) struct FakeService {
     billing: Billing,
     store: Arc<dyn Store>,
     crawls: Crawls,
+    pipelines: Pipelines,
     tasks: TaskTracker,
     in_flight: TaskTracker,
     per_minute: u32,
@@ -106,11 +108,20 @@ impl World {
             .create_account("test", dollars)
             .await
             .expect("an account");
-        let crawls = crawls(Arc::clone(&store), &billing, &tasks, directory.path());
+        let rooms = rooms();
+        let pipelines = Pipelines::new(Arc::clone(&rooms.0), Arc::clone(&store), Clock::wall());
+        let crawls = crawls(
+            rooms,
+            Arc::clone(&store),
+            &billing,
+            &tasks,
+            directory.path(),
+        );
         let service = Arc::new(FakeService {
             billing,
             store,
             crawls,
+            pipelines,
             tasks,
             in_flight: TaskTracker::new(),
             per_minute,
@@ -201,23 +212,31 @@ impl World {
     }
 }
 
-/// Crawls that reach nothing: their pages fail, their desk is real.
-fn crawls(
-    store: Arc<dyn Store>,
-    billing: &Billing,
-    tasks: &TaskTracker,
-    data: &std::path::Path,
-) -> Crawls {
+/// Rooms that reach nothing, and who asks robots.txt for them.
+fn rooms() -> (Arc<Rooms>, Arc<Robots>, Arc<dyn Get>) {
     let egress = Egress::new(EgressConfig::default()).expect("an open door");
     let fetcher = Fetcher::new(egress, FetchConfig::default());
     let politeness = Politeness::new(&PolitenessConfig::default());
     let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
     let robots = Arc::new(Robots::new(Arc::clone(&get), "Trawl"));
+    let rooms = Rooms {
+        routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
+        workers: Workers::new(),
+        ai: None,
+    };
+    (Arc::new(rooms), robots, get)
+}
+
+/// Crawls that reach nothing: their pages fail, their desk is real.
+fn crawls(
+    (rooms, robots, get): (Arc<Rooms>, Arc<Robots>, Arc<dyn Get>),
+    store: Arc<dyn Store>,
+    billing: &Billing,
+    tasks: &TaskTracker,
+    data: &std::path::Path,
+) -> Crawls {
     Crawls::new(CrawlsParts {
-        rooms: Arc::new(Rooms {
-            routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
-            workers: Workers::new(),
-        }),
+        rooms,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
         webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
@@ -231,6 +250,7 @@ fn crawls(
         plan_again: Arc::new(|request, record, _| {
             crate::api::crawl_plan(request, &record.verb, &FakeCatalog, Ways::default())
         }),
+        at_end: Arc::new(|_, _| Box::pin(async {})),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
         last_call: CancellationToken::new(),
@@ -279,6 +299,14 @@ impl Service for FakeService {
 
     fn crawls(&self) -> &Crawls {
         &self.crawls
+    }
+
+    fn pipelines(&self) -> &Pipelines {
+        &self.pipelines
+    }
+
+    fn model(&self) -> Option<KnownModel<'_>> {
+        None
     }
 
     fn plugins(&self) -> Value {

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::fields::{Sent, objects, read};
 use super::into_plan::{Ground, Purpose, RequestError, Verb, page_plans};
+use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::values::DomainsForm;
 use crate::model::Nanodollars;
@@ -51,7 +52,11 @@ pub(crate) fn crawl_request(
     verb: Verb,
     ground: Ground<'_>,
 ) -> Result<CrawlRequest, RequestError> {
-    let objects = objects(body, SEEDS_MAX)?;
+    let objects_max = match verb {
+        Verb::Pipeline(pipeline) if pipeline.is_joined() => 1,
+        _ => SEEDS_MAX,
+    };
+    let objects = objects(body, objects_max)?;
     if objects.is_empty() {
         return Err(PlanError::new(
             "url",
@@ -64,8 +69,21 @@ pub(crate) fn crawl_request(
         ignored: Vec::new(),
     };
     for object in objects {
-        let (stored, needs_secrets) = without_secrets(object);
         let mut sent: Sent<ScrapeRequest> = read(object)?;
+        let ignored = &mut request.ignored;
+        let extra = match verb {
+            Verb::Pipeline(pipeline) => {
+                Some(Extra::take(object, pipeline, &mut sent, ground, ignored)?)
+            }
+            _ => None,
+        };
+        if extra.as_ref().is_some_and(Extra::is_empty) {
+            continue;
+        }
+        let (mut stored, needs_secrets) = without_secrets(object);
+        if let Some(extra) = &extra {
+            extra.shorten(&mut stored);
+        }
         let wishes = Wishes::take(&mut sent.value)?;
         let room = SEEDS_MAX - request.crawls.len();
         let pages = page_plans(
@@ -75,12 +93,19 @@ pub(crate) fn crawl_request(
             Purpose::Seeds { room },
             &mut request.ignored,
         )?;
-        for page in pages {
+        let seeds = match &extra {
+            Some(extra) => extra.seeds(pages),
+            None => pages.into_iter().map(|page| (page, None)).collect(),
+        };
+        for (page, named) in seeds {
             let mut stored = stored.clone();
             let (seed, had_password) = without_password(&page);
             stored.insert("url".to_owned(), seed.into());
             request.crawls.push(PlannedCrawl {
-                plan: wishes.plan(page)?,
+                plan: CrawlPlan {
+                    named,
+                    ..wishes.plan(page)?
+                },
                 request: Value::Object(stored).to_string(),
                 needs_secrets: needs_secrets || had_password,
             });
@@ -164,6 +189,7 @@ impl Wishes {
             },
             webhook: self.webhook.clone(),
             in_background: self.in_background,
+            named: None,
             seed,
         })
     }

@@ -14,8 +14,8 @@ use crate::model::{Nanodollars, Terms};
 use crate::plan::output::{FORMAT_DEFAULT, PruneWish};
 use crate::plan::{
     CachePlan, Catalog, Chunking, Engine, FetchPlan, Format, FormatChoice, LinkRewrite, OutputPlan,
-    PAGES_MAX, Pace, PagePlan, PlanError, PluginKind, ScrapePlan, address, chunking, credentials,
-    fetching, output, router,
+    PAGES_MAX, Pace, PagePlan, Pipeline, PlanError, PluginKind, ScrapePlan, address, chunking,
+    credentials, fetching, output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -38,6 +38,8 @@ pub(crate) enum Verb {
     Screenshot,
     /// Pages in the formats asked for, by the strongest way there is.
     Unblocker,
+    /// Pages that an analyst looks at, or that a text names.
+    Pipeline(Pipeline),
 }
 
 impl Verb {
@@ -48,6 +50,7 @@ impl Verb {
             Self::Links => "links",
             Self::Screenshot => "screenshot",
             Self::Unblocker => "unblocker",
+            Self::Pipeline(pipeline) => pipeline.name(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Verb {
         [Self::Scrape, Self::Links]
             .into_iter()
             .find(|verb| verb.name() == name)
+            .or_else(|| Pipeline::named(name).map(Self::Pipeline))
     }
 }
 
@@ -71,6 +75,9 @@ pub(crate) enum RequestError {
     /// It asks for what the plan does not have.
     #[error("{0}: is not part of the Unlimited plan, which uses no AI: leave it out")]
     NotInPlan(String),
+    /// A plugin that the endpoint stands on is not loaded.
+    #[error("the analyst `{0}` is not loaded")]
+    NotLoaded(&'static str),
     /// Its decoded content has more bytes than this.
     #[error("the content is larger than {0} bytes")]
     TooLarge(usize),
@@ -133,7 +140,7 @@ pub(super) fn page_plans(
     let addresses = addresses_of(&addresses, purpose)?;
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
         (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
-        (engine, Verb::Scrape | Verb::Links) => engine,
+        (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
     };
     let picture = rendering::picture(&request, verb)?;
     let without = Without {
@@ -370,7 +377,7 @@ pub(super) fn output_plan(
             .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
     };
     Ok(match verb {
-        Verb::Scrape | Verb::Unblocker => plan,
+        Verb::Scrape | Verb::Unblocker | Verb::Pipeline(_) => plan,
         Verb::Links => links_only(plan),
         Verb::Screenshot => rendering::picture_only(plan, picture_form),
     })

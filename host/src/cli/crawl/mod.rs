@@ -182,6 +182,7 @@ async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
         pools: app.pools(),
         router: app.router_default(),
         terms,
+        model: app.model(),
     };
     let plan = api::crawl_plan(&request, "crawl", &*registry, ways);
     let begin = Begin {

@@ -7,6 +7,7 @@
 mod caps;
 mod levels;
 mod scope;
+mod seeds;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,9 +22,6 @@ use crate::plan::crawl::CrawlPlan;
 use levels::Levels;
 use scope::{Scope, normal};
 use table::{Standing, Table};
-
-/// The number of the seed.
-const SEED: u32 = 0;
 
 /// The addresses of one crawl and what became of them.
 #[derive(Debug)]
@@ -43,7 +41,8 @@ pub struct Frontier {
     changed: Vec<u32>,
     n_skipped: [u64; Skip::ALL.len()],
     n_done: u64,
-    has_seed: bool,
+    /// Addresses where the crawl begins; they have the first numbers.
+    n_seeds: u32,
     are_sitemaps_pending: bool,
     stop: Option<Stop>,
 }
@@ -68,6 +67,8 @@ pub struct Leased {
     pub url: Url,
     /// Hops from the seed.
     pub depth: u16,
+    /// Whether the crawl begins here.
+    pub is_seed: bool,
 }
 
 /// How many addresses stand where.
@@ -99,7 +100,7 @@ impl Frontier {
             changed: Vec::new(),
             n_skipped: [0; Skip::ALL.len()],
             n_done: 0,
-            has_seed: false,
+            n_seeds: 0,
             are_sitemaps_pending: false,
             stop: None,
             plan,
@@ -109,7 +110,7 @@ impl Frontier {
     /// The frontier as it was stored: rows in the order of their numbers. Pages that were in flight wait again.
     pub fn restore(plan: Arc<CrawlPlan>, rows: impl Iterator<Item = UrlRow>) -> Self {
         let mut frontier = Self::new(plan);
-        frontier.has_seed = !frontier.plan.sitemap.only;
+        frontier.n_seeds = u32::from(!frontier.plan.sitemap.only);
         for row in rows {
             let standing = match row.state {
                 crate::model::UrlState::Waiting => Standing::Waiting,
@@ -135,18 +136,6 @@ impl Frontier {
             }
         }
         frontier
-    }
-
-    /// Adds the seed, unless the crawl is of sitemaps only.
-    pub fn add_seed(&mut self) {
-        let Ok(seed) = self.plan.seed.url.clone() else {
-            return;
-        };
-        self.has_seed = !self.plan.sitemap.only;
-        if self.has_seed {
-            let seed = normal(&seed);
-            self.insert(&seed, 0, Standing::Waiting);
-        }
     }
 
     /// Adds addresses of sitemaps: one hop from the seed, or where the crawl begins when it is of sitemaps only.
@@ -211,6 +200,7 @@ impl Frontier {
                         n,
                         url,
                         depth: self.table.depth(n),
+                        is_seed: n < self.n_seeds,
                     });
                 }
                 Err(_) => self.skip(n, Skip::Scheme),
@@ -230,14 +220,17 @@ impl Frontier {
             return Ok(());
         }
         if let Err(skip) = self.scope.check(&to) {
-            let is_seeds = self.has_seed && n == SEED && skip == Skip::Scope;
+            let is_seeds = n < self.n_seeds && skip == Skip::Scope;
             if !is_seeds {
                 if known.is_none() {
                     self.insert(&to, self.table.depth(n), Standing::Skipped(skip));
                 }
                 return Err(skip);
             }
-            if let Ok(to) = Url::parse(&to) {
+            // Of many seeds each is a page by itself; looking at all that is known for each of them would have no end.
+            if self.plan.named.is_none()
+                && let Ok(to) = Url::parse(&to)
+            {
                 self.widen(&to);
             }
         }

@@ -1,6 +1,6 @@
 //! Which addresses belong to a crawl.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use url::Url;
@@ -17,10 +17,20 @@ const HOSTS_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(super) struct Scope {
     plan: Arc<CrawlPlan>,
-    /// Hosts with port that the crawl may go to by its seed: the seed's own and where the seed redirects to.
-    homes: Vec<String>,
+    homes: Homes,
     /// Verdicts by host with port.
     known: HashMap<String, bool>,
+}
+
+/// Where the crawl may go by its seeds: their own hosts and where they redirect to.
+#[derive(Debug, Default)]
+struct Homes {
+    /// Hosts with port, without `www.`.
+    authorities: HashSet<String>,
+    /// Their registered domains.
+    registered: HashSet<String>,
+    /// Their registered names without public suffix.
+    names: HashSet<String>,
 }
 
 /// The parts of an absolute address that scope asks for.
@@ -51,22 +61,34 @@ fn path_of(url: &str) -> &str {
 impl Scope {
     pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
         let mut scope = Self {
-            homes: Vec::new(),
+            homes: Homes::default(),
             known: HashMap::new(),
             plan,
         };
         if let Ok(seed) = scope.plan.seed.url.clone() {
             scope.widen(&seed);
         }
+        let named = scope.plan.named.clone();
+        for (url, _) in named.iter().flat_map(|named| named.iter()) {
+            scope.add_home(url);
+        }
         scope
     }
 
     /// The host of this address belongs to the crawl from now on, as the seed's does.
     pub(super) fn widen(&mut self, url: &Url) {
-        if let Some(parts) = parts(url.as_str()) {
-            self.homes.push(parts.authority.to_owned());
-            self.known.clear();
-        }
+        self.add_home(url.as_str());
+        self.known.clear();
+    }
+
+    fn add_home(&mut self, url: &str) {
+        let Some(Parts { authority, .. }) = parts(url) else {
+            return;
+        };
+        let (homes, host) = (&mut self.homes, host_of(authority));
+        homes.authorities.insert(without_www(authority).to_owned());
+        homes.registered.extend(registered(host).map(str::to_owned));
+        homes.names.extend(name(host).map(str::to_owned));
     }
 
     /// Whether an absolute, normalised address may be fetched.
@@ -109,11 +131,13 @@ impl Scope {
     fn decide(&self, authority: &str) -> bool {
         let host = host_of(authority);
         let plan = &self.plan.scope;
-        let by_home = self.homes.iter().any(|home| {
-            without_www(home) == without_www(authority)
-                || plan.subdomains && same_some(registered(host_of(home)), registered(host))
-                || plan.tld && same_some(name(host_of(home)), name(host))
-        });
+        let has = |known: &HashSet<String>, part: Option<&str>| {
+            part.is_some_and(|part| known.contains(part))
+        };
+        let homes = &self.homes;
+        let by_home = homes.authorities.contains(without_www(authority))
+            || plan.subdomains && has(&homes.registered, registered(host))
+            || plan.tld && has(&homes.names, name(host));
         by_home || plan.external.iter().any(|external| takes(external, host))
     }
 }
@@ -132,10 +156,6 @@ fn matches(pattern: &Pattern, url: &str, path: &str) -> bool {
         Pattern::Text(text) => path.starts_with(text.as_str()),
         Pattern::Regex(regex) => regex.is_match(url),
     }
-}
-
-fn same_some(one: Option<&str>, other: Option<&str>) -> bool {
-    one.is_some() && one == other
 }
 
 /// `www.` is the same site as the name without.

@@ -13,6 +13,7 @@ use crate::plan::testing::page_plan;
 fn plan(seed: &str) -> CrawlPlan {
     CrawlPlan {
         seed: page_plan(seed),
+        named: None,
         limit: None,
         depth: 25,
         budget: Vec::new(),
@@ -346,4 +347,60 @@ proptest! {
         let counts = frontier.counts();
         prop_assert_eq!(counts.done + counts.skipped, counts.known);
     }
+}
+
+#[test]
+fn many_seeds_are_one_crawl_under_one_limit() {
+    let named = Arc::new(found(&[
+        "https://a.example/",
+        "http://a.example/",
+        "https://b.example/x",
+        "https://c.example/private",
+        "https://d.example/y",
+    ]));
+    let mut frontier = begun(CrawlPlan {
+        named: Some(named),
+        depth: 0,
+        limit: Some(2),
+        scope: ScopePlan {
+            blacklist: vec![Pattern::Text("/private".to_owned())],
+            ..ScopePlan::default()
+        },
+        ..plan("https://a.example/")
+    });
+    assert_eq!((frontier.counts().known, frontier.counts().waiting), (4, 3));
+    for expected in ["https://a.example/", "https://b.example/x"] {
+        let page = leased(&mut frontier);
+        assert_eq!(page.url.as_str(), expected);
+        assert!(page.is_seed && page.depth == 0);
+        // A seed's redirect leads where it leads, and to no host more.
+        let elsewhere = Url::parse("https://elsewhere.example/").expect("an address");
+        if page.n == 0 {
+            assert_eq!(frontier.redirect(page.n, &elsewhere), Ok(()));
+        } else {
+            assert_eq!(frontier.redirect(page.n, &elsewhere), Err(Skip::Duplicate));
+        }
+        frontier.complete(
+            page.n,
+            &found(&["https://b.example/z", "https://elsewhere.example/2"]),
+            true,
+        );
+    }
+    assert!(matches!(frontier.lease(), Lease::Done(Stop::Limit)));
+}
+
+#[test]
+fn hosts_of_all_seeds_belong_to_a_crawl() {
+    let mut frontier = begun(CrawlPlan {
+        named: Some(Arc::new(found(&["https://www.b.com/"]))),
+        scope: ScopePlan {
+            subdomains: true,
+            ..ScopePlan::default()
+        },
+        ..plan("https://a.com/")
+    });
+    let first = leased(&mut frontier);
+    let links = ["https://b.com/1", "https://docs.b.com/2", "https://c.com/3"];
+    frontier.complete(first.n, &found(&links), true);
+    assert_eq!((frontier.counts().known, frontier.counts().skipped), (5, 1));
 }

@@ -198,6 +198,29 @@ async fn outstanding(
 }
 
 /// The posts of a run's pages have ids that begin with its name, so this reads no others.
+/// The sums of the parts of what a run was charged.
+pub(super) async fn run_charge(readers: &SqlitePool, run: &str) -> Result<Charge, StoreError> {
+    let row = sqlx::query(
+        "SELECT COALESCE(SUM(ai), 0) ai, COALESCE(SUM(compute), 0) compute, COALESCE(SUM(file), 0) file,
+            COALESCE(SUM(bytes_transferred), 0) bytes_transferred, COALESCE(SUM(transform), 0) transform,
+            COALESCE(SUM(vendor_billed), 0) vendor_billed
+         FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    let part = |name| column(&row, name).map(Nanodollars);
+    Ok(Charge {
+        ai: part("ai")?,
+        compute: part("compute")?,
+        file: part("file")?,
+        bytes_transferred: part("bytes_transferred")?,
+        transform: part("transform")?,
+        vendor_billed: part("vendor_billed")?,
+    })
+}
+
 pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodollars, StoreError> {
     let spent: i64 = sqlx::query_scalar(
         "SELECT COALESCE(-SUM(amount), 0) FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod answers;
+mod contacts;
 mod crawls;
 mod ledger;
 mod outbox;
@@ -22,12 +23,13 @@ use tokio::sync::{Mutex, MutexGuard};
 use crawls::Expiry;
 
 use super::{
-    AccountId, AccountRecord, AnswerKey, Audit, CrawlRecord, CrawlState, DataDir, Entry,
-    KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, Records,
-    StatementPage, Store, StoreError, StoreFuture, Subscription, Window, Written,
+    AccountId, AccountRecord, AnswerKey, Audit, Contact, ContactList, ContactWindow, CrawlRecord,
+    CrawlState, DataDir, Entry, KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted,
+    Progress, Records, StatementPage, Store, StoreError, StoreFuture, Subscription, Window,
+    Written,
 };
 use crate::clock::Timestamp;
-use crate::model::{Nanodollars, Stop, UrlRow};
+use crate::model::{Charge, Nanodollars, Stop, UrlRow};
 use crate::secret::Secret;
 use crate::store::outbox::new_webhook_secret;
 
@@ -163,6 +165,29 @@ impl Store for SqliteStore {
 
     fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars> {
         Box::pin(ledger::run_spent(&self.readers, run))
+    }
+
+    fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
+        Box::pin(ledger::run_charge(&self.readers, run))
+    }
+
+    fn save_contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        contacts: &'a [Contact],
+    ) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            contacts::save(writer.connection(), account, contacts).await
+        })
+    }
+
+    fn contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: ContactWindow<'a>,
+    ) -> StoreFuture<'a, ContactList> {
+        Box::pin(contacts::list(&self.readers, account, window))
     }
 
     fn statement<'a>(

@@ -10,7 +10,9 @@ use crate::store::StoreError;
 const APPLICATION_ID: i64 = 0x7472_776c;
 
 /// What brings a database from version `n` to `n + 1`, in order.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+const MIGRATIONS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
+];
 
 /// Accounts, keys, ledger, answers.
 ///
@@ -249,6 +251,24 @@ END;
 CREATE TRIGGER price_history_is_not_removed BEFORE DELETE ON price_history BEGIN
     SELECT RAISE(ABORT, 'past prices are final');
 END;
+";
+
+/// Contacts that pipelines found. `details` is a JSON object, `pages` a list of addresses.
+const VERSION_6: &str = "
+CREATE TABLE contacts (
+    seq        INTEGER PRIMARY KEY,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    domain     TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    details    TEXT NOT NULL,
+    pages      TEXT NOT NULL,
+    first_seen INTEGER NOT NULL,
+    last_seen  INTEGER NOT NULL,
+    UNIQUE (account, domain, kind, value)
+) STRICT;
+
+CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
 ";
 
 /// Refuses a file that a newer program or another program wrote, before anything in it is touched.

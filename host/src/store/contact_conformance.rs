@@ -1,0 +1,76 @@
+//! What every back end must do with contacts.
+
+use super::*;
+
+fn contact(domain: &str, value: &str, pages: &[&str], at: i64) -> Contact {
+    Contact {
+        domain: domain.to_owned(),
+        kind: "email".to_owned(),
+        value: value.to_owned(),
+        details: format!("{{\"at\":{at}}}"),
+        pages: pages.iter().map(|&page| page.to_owned()).collect(),
+        first_seen: Timestamp(at),
+        last_seen: Timestamp(at),
+    }
+}
+
+/// `acc_1` and `acc_2` exist.
+pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
+    let (one, two) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
+    let all = ContactWindow {
+        domain: None,
+        skip: 0,
+        limit: 10,
+    };
+    assert_eq!(
+        store.contacts(&one, all).await.expect("none"),
+        ContactList::default()
+    );
+    let found = [
+        contact("a.com", "x@a.com", &["https://a.com/1"], 10),
+        contact("b.com", "x@a.com", &["https://b.com/"], 11),
+    ];
+    assert_eq!(store.save_contacts(&one, &found).await.expect("saved"), 0);
+    let again = [contact(
+        "a.com",
+        "x@a.com",
+        &["https://a.com/1", "https://a.com/2"],
+        20,
+    )];
+    assert_eq!(store.save_contacts(&one, &again).await.expect("saved"), 0);
+    let listed = store.contacts(&one, all).await.expect("a list");
+    assert_eq!(listed.count, 2);
+    let merged = Contact {
+        first_seen: Timestamp(10),
+        ..contact(
+            "a.com",
+            "x@a.com",
+            &["https://a.com/1", "https://a.com/2"],
+            20,
+        )
+    };
+    assert_eq!(listed.contacts, [merged.clone(), found[1].clone()]);
+    let part = ContactWindow {
+        domain: Some("a.com"),
+        skip: 0,
+        limit: 1,
+    };
+    let listed = store.contacts(&one, part).await.expect("a list");
+    assert_eq!((listed.count, listed.contacts), (1, vec![merged]));
+    let behind = ContactWindow { skip: 1, ..all };
+    let listed = store.contacts(&one, behind).await.expect("a list");
+    assert_eq!((listed.count, listed.contacts.len()), (2, 1));
+    assert_eq!(store.contacts(&two, all).await.expect("none").count, 0);
+
+    let many: Vec<String> = (0..300).map(|n| format!("https://a.com/{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let everywhere = [contact("a.com", "x@a.com", &many, 5)];
+    store.save_contacts(&one, &everywhere).await.expect("saved");
+    let listed = store.contacts(&one, part).await.expect("a list");
+    let contact = &listed.contacts[0];
+    assert_eq!(contact.pages.len(), CONTACT_PAGES_MAX);
+    assert_eq!(
+        (contact.first_seen, contact.last_seen),
+        (Timestamp(5), Timestamp(20))
+    );
+}

@@ -1,0 +1,139 @@
+//! The pages that a text names.
+
+use super::*;
+
+fn body(text: &str, more: Value) -> Value {
+    let mut body =
+        json!({"text": text, "request": "http", "cache": false, "return_format": "text"});
+    body.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    body
+}
+
+fn urls(answer: &Answer) -> Vec<String> {
+    let mut urls: Vec<String> = entries(answer)
+        .iter()
+        .map(|entry| entry["url"].as_str().unwrap().to_owned())
+        .collect();
+    urls.sort();
+    urls
+}
+
+#[tokio::test]
+async fn every_address_is_a_seed_of_one_crawl() {
+    let site = site().await;
+    let other = FakeSite::start_at("127.0.0.2").await;
+    let mut world = World::new();
+    world.allow_private = &["127.0.0.0/8"];
+    let app = TestApp::of(world).await;
+    let text = format!(
+        "See [home]({}) and <{}>, or {} again: {}#part. Mail a@b.com.",
+        site.url("/"),
+        other.url("/page"),
+        site.url("/a"),
+        site.url("/a"),
+    );
+    let answer = app.post(TEXT, &[], &body(&text, json!({}))).await;
+    assert_deprecated(&answer);
+    let mut expected = [site.url("/"), site.url("/a"), other.url("/page")];
+    expected.sort();
+    assert_eq!(urls(&answer), expected);
+    let id = answer.header("x-crawl-id").to_owned();
+    assert_eq!(id.len(), 32, "it is one crawl");
+    let shown = app.get(&format!("/crawl/{id}")).await.json();
+    assert_eq!(shown["pages"], 3);
+    assert_eq!(shown["request"]["text"], format!("{} bytes", text.len()));
+
+    let answer = app.post(TEXT, &[], &body(&text, json!({"limit": 2}))).await;
+    assert_eq!(entries(&answer).len(), 2);
+    let answer = app
+        .post(TEXT, &[], &body(&site.url("/"), json!({"depth": 1})))
+        .await;
+    assert_eq!(
+        urls(&answer),
+        [site.url("/"), site.url("/a"), site.url("/b")]
+    );
+    let answer = app
+        .post(TEXT, &[], &body(&text, json!({"blacklist": ["/a"]})))
+        .await;
+    assert_eq!(entries(&answer).len(), 2);
+    app.assert_settled().await;
+}
+
+#[tokio::test]
+async fn a_text_without_addresses_is_an_empty_list() {
+    let app = TestApp::start().await;
+    for text in ["", "nothing here, not even info@example.com"] {
+        let answer = app.post(TEXT, &[], &body(text, json!({}))).await;
+        assert_eq!(
+            (answer.status, answer.body.as_slice()),
+            (200, b"[]".as_slice())
+        );
+    }
+    let lines = [("accept", "application/jsonl")];
+    let answer = app.post(TEXT, &lines, &body("", json!({}))).await;
+    assert_eq!((answer.status, answer.body.len()), (200, 0));
+    let missing = app
+        .post(TEXT, &[], &json!({"url": "https://example.com"}))
+        .await;
+    assert_eq!(missing.status, 400);
+    assert!(
+        missing.json()["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("text: ")
+    );
+}
+
+#[tokio::test]
+async fn ten_megabytes_of_text_are_taken_and_one_byte_more_is_not() {
+    let site = site().await;
+    let app = TestApp::start().await;
+    // Escapes make the body larger than the text.
+    let address = site.url("/a");
+    let text = format!("{address}\n{}", "\n".repeat(10_000_000 - address.len() - 1));
+    let answer = app.post(TEXT, &[], &body(&text, json!({}))).await;
+    assert_eq!(urls(&answer), [site.url("/a")]);
+    let answer = app
+        .post(TEXT, &[], &body(&format!("{text}x"), json!({})))
+        .await;
+    assert_eq!(answer.status, 413);
+    assert!(
+        answer.json()["error"]
+            .as_str()
+            .unwrap()
+            .contains("10000000")
+    );
+}
+
+#[tokio::test]
+async fn a_text_cannot_make_the_server_send_a_callers_secrets_or_reach_what_is_closed() {
+    let site = site().await;
+    let mut world = World::new();
+    world.allow_private = &["127.0.0.1/32"];
+    let app = TestApp::of(world).await;
+    let more = json!({
+        "headers": {"Authorization": "Bearer canary-secret"}, "cookies": "sid=canary-secret", "run_in_background": true, "url": "https://x.example",
+    });
+    let text = format!(
+        "{} http://127.0.0.3:1/ file:///etc/passwd http://169.254.169.254/latest",
+        site.url("/a")
+    );
+    let answer = app.post(TEXT, &[], &body(&text, more)).await;
+    let ignored = answer.header("x-ignored-parameters").to_owned();
+    for name in ["headers", "cookies", "run_in_background", "url"] {
+        assert!(ignored.contains(name), "{ignored}");
+    }
+    let entries = entries(&answer);
+    assert_eq!(entries.len(), 3);
+    let good: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry["error"].is_null())
+        .collect();
+    assert_eq!(good.len(), 1);
+    for entry in entries.iter().filter(|entry| !entry["error"].is_null()) {
+        assert_eq!(entry["status"], 526, "{entry}");
+    }
+    assert!(!site.requests().join("\n").contains("canary"));
+}
