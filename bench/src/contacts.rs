@@ -11,9 +11,9 @@ use analyst_contacts::{Found, Options};
 use anyhow::Context;
 use serde_json::{Map, Value};
 use trawl::document::{self, Document, ParseLimits};
-use trawl_sdk::view::arrays::Arrays;
 use url::Url;
 
+use crate::corpus::arrays;
 use crate::table::{self, Row};
 
 /// Least precision and recall of e-mail addresses, and of phone numbers.
@@ -218,27 +218,4 @@ fn times(pages: &[Page]) {
         row("median", times.get(times.len() / 2)),
         row("slowest", times.last()),
     ]);
-}
-
-fn arrays(document: &Document) -> Arrays<'_> {
-    Arrays {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: &[],
-    }
 }

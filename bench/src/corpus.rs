@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use trawl_sdk::view::arrays::Arrays;
 
 use anyhow::Context;
 
@@ -61,4 +62,28 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// The checkout this program was built in.
 pub(crate) fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A parsed page as guests that are linked natively see it.
+pub(crate) fn arrays(document: &trawl::document::Document) -> Arrays<'_> {
+    Arrays {
+        url: &document.url,
+        base: &document.base,
+        media_type: &document.media_type,
+        quirks: document.quirks,
+        kinds: &document.kinds,
+        parents: &document.parents,
+        ends: &document.ends,
+        names: &document.names,
+        starts: &document.starts,
+        counts: &document.counts,
+        attribute_names: &document.attribute_names,
+        attribute_starts: &document.attribute_starts,
+        attribute_lengths: &document.attribute_lengths,
+        name_text: &document.name_text,
+        name_ends: &document.name_ends,
+        name_spaces: &document.name_spaces,
+        text: &document.text,
+        kept: &[],
+    }
 }

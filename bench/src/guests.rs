@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context;
 use trawl::document::{self, Document, ParseLimits};
 use trawl::plugins::{PageView, Plugins, PluginsConfig, Registry};
-use trawl_sdk::view::arrays::Arrays;
 use trawl_sdk::{Chunker, Extractor, Format};
 use url::Url;
 
@@ -150,7 +149,7 @@ fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
 fn native_format<F: Format>() -> Call<'static> {
     Box::new(|page| {
         let rendered = F::render(
-            &trawl_sdk::Document::new(arrays(page)),
+            &trawl_sdk::Document::new(corpus::arrays(&page.document)),
             source(page),
             F::Options::default(),
         );
@@ -165,7 +164,7 @@ fn native_format<F: Format>() -> Call<'static> {
 fn native_extractor<E: Extractor>() -> Call<'static> {
     Box::new(|page| {
         let extracted = E::extract(
-            &trawl_sdk::Document::new(arrays(page)),
+            &trawl_sdk::Document::new(corpus::arrays(&page.document)),
             source(page),
             E::Options::default(),
         );
@@ -258,29 +257,5 @@ fn source(page: &Page) -> trawl_sdk::Source<'_> {
         body: page.text.as_bytes().into(),
         content_type: "text/html".into(),
         charset: "utf-8".into(),
-    }
-}
-
-fn arrays(page: &Page) -> Arrays<'_> {
-    let document = &page.document;
-    Arrays {
-        url: &document.url,
-        base: &document.base,
-        media_type: &document.media_type,
-        quirks: document.quirks,
-        kinds: &document.kinds,
-        parents: &document.parents,
-        ends: &document.ends,
-        names: &document.names,
-        starts: &document.starts,
-        counts: &document.counts,
-        attribute_names: &document.attribute_names,
-        attribute_starts: &document.attribute_starts,
-        attribute_lengths: &document.attribute_lengths,
-        name_text: &document.name_text,
-        name_ends: &document.name_ends,
-        name_spaces: &document.name_spaces,
-        text: &document.text,
-        kept: &[],
     }
 }

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod api;
+mod contacts;
 mod corpus;
 mod crawl;
 mod engine;
@@ -11,6 +12,7 @@ mod extremes;
 mod guests;
 mod ledger;
 mod parse;
+mod pipelines;
 mod providers;
 mod quality;
 mod render;
@@ -29,7 +31,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// A benchmark by its name on the command line.
 type Bench = (&'static str, fn() -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 12] = [
+const BENCHES: [Bench; 13] = [
     ("parse", parse::run),
     ("engine", engine::run),
     ("guests", guests::run),
@@ -40,6 +42,7 @@ const BENCHES: [Bench; 12] = [
     ("render", render::run),
     ("providers", providers::run),
     ("unlimited", unlimited::run),
+    ("pipelines", pipelines::run),
     ("quality", quality::run),
     ("extremes", extremes::run),
 ];

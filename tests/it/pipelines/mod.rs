@@ -1,6 +1,7 @@
 //! The deprecated pipelines on a site on loopback: without a model, with one, and with one that fails in every way.
 
 mod answers;
+mod first_party;
 mod model;
 mod text;
 

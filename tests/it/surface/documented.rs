@@ -92,8 +92,7 @@ async fn every_documented_operation_answers_as_documented() {
             };
             let answer = surface.send(&operation, &[], body).await;
             let expected = expected(&operation);
-            let repeated =
-                operation.path.starts_with("/admin") && matches!(answer.status, 404 | 409);
+            let repeated = operation.path.contains("/admin/") && matches!(answer.status, 404 | 409);
             if !repeated {
                 let text = String::from_utf8_lossy(&answer.body);
                 assert_eq!(answer.status, expected, "{}: {text}", operation.name());

@@ -90,10 +90,12 @@ pub(super) fn complete(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     schemas["Error"] = error_schema();
     // Rows of tables have no name of their kind, and some fit several.
-    if let Some(row) = schemas.pointer_mut("/Row").and_then(Value::as_object_mut)
-        && let Some(forms) = row.remove("oneOf")
-    {
-        row.insert("anyOf".to_owned(), forms);
+    for place in ["/Row", "/Page_Row/properties/data/items"] {
+        if let Some(row) = schemas.pointer_mut(place).and_then(Value::as_object_mut)
+            && let Some(forms) = row.remove("oneOf")
+        {
+            row.insert("anyOf".to_owned(), forms);
+        }
     }
     let Some(paths) = document["paths"].as_object_mut() else {
         return;

@@ -122,9 +122,6 @@ async fn endpoints_without_anything_behind_them_say_so() {
         check(&answer, 501, "not available");
         assert_eq!(answer.header("ratelimit-limit"), "10000");
     }
-    for path in ["/data/contacts"] {
-        check(&world.get(path).await, 501, "not available");
-    }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
         check(&world.get(path).await, 404, "no crawl with this id");
     }

@@ -370,7 +370,7 @@ mod tests {
         let refusal = open(directory.path()).await.expect_err("refused");
         assert_eq!(
             refusal.to_string(),
-            "the database has schema version 99, this program knows versions up to 5: use the newer program that wrote it"
+            "the database has schema version 99, this program knows versions up to 6: use the newer program that wrote it"
         );
     }
 
