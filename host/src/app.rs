@@ -6,11 +6,12 @@ mod health;
 mod notices;
 mod run;
 mod settings;
+mod stop;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
 use futures_util::future::BoxFuture;
@@ -50,13 +51,6 @@ use crate::store::sqlite::SqliteStore;
 use crate::store::{DataDir, Store};
 use crate::telemetry;
 use crate::webhooks::Webhooks;
-
-/// How long requests in flight may go on after the server was told to stop. Service managers kill after 90 seconds or so.
-const DRAIN_MAX: Duration = Duration::from_secs(30);
-/// After which part of it crawls that stream to a caller take no more pages, so that their answers end whole.
-const STREAMS_MAX: Duration = Duration::from_secs(20);
-/// How long connections may take to close when nothing is in flight on them any more.
-const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// Where the server keeps and finds its things.
 #[derive(Clone, Debug)]
@@ -362,9 +356,10 @@ impl App {
         let serving =
             axum::serve(listener, router).with_graceful_shutdown(drained.clone().cancelled_owned());
         let draining = async {
-            self.drain().await;
+            let left = self.drain().await;
             drained.cancel();
-            tokio::time::sleep(CLOSE_MAX).await;
+            // Ends early, with the last connection.
+            tokio::time::sleep(left).await;
         };
         tokio::select! {
             served = serving.into_future() => served?,
@@ -372,43 +367,6 @@ impl App {
         }
         self.close().await;
         Ok(())
-    }
-
-    /// Ends what runs and closes the ledger, the page cache and the store. Crawls in the background go on at the next start.
-    pub async fn close(&self) {
-        self.stop.cancel();
-        self.last_call.cancel();
-        self.crawls.finish(DRAIN_MAX).await;
-        self.billing.close().await;
-        self.settled.cancel();
-        self.tasks.close();
-        let _late = tokio::time::timeout(DRAIN_MAX, self.tasks.wait()).await;
-        if let Some(renderer) = &self.renderer {
-            renderer.close().await;
-        }
-        if let Some(pages) = &self.pages {
-            let _late = tokio::time::timeout(DRAIN_MAX, pages.flush()).await;
-        }
-        self.store.close().await;
-    }
-
-    /// Returns when the server was told to stop and every request is answered, or the time for it is over.
-    async fn drain(&self) {
-        self.stop.cancelled().await;
-        self.in_flight.close();
-        let answered = tokio::time::timeout(STREAMS_MAX, self.in_flight.wait()).await;
-        self.last_call.cancel();
-        let left = DRAIN_MAX - STREAMS_MAX;
-        if answered.is_err()
-            && tokio::time::timeout(left, self.in_flight.wait())
-                .await
-                .is_err()
-        {
-            tracing::warn!(
-                n_requests = self.in_flight.len(),
-                "requests were still in flight when the time to drain was over"
-            );
-        }
     }
 }
 

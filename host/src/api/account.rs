@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Api;
 use super::body::Fields;
 use super::error::ApiError;
+use super::params::Query;
 use super::post::Form;
 use super::statement::{Lines, Statement};
 use super::views::AccountView;

@@ -1,8 +1,10 @@
 //! A small JSON object, read field by field: each one that is wrong is refused by its name.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use axum::extract::Request;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
@@ -13,6 +15,36 @@ use crate::model::{Nanodollars, money::NotDollars};
 const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Largest power of ten that an amount is read with; those beyond have no amount behind them.
 const EXPONENT_MAX: u32 = 30;
+
+/// The fields of an object as they were sent; one that comes twice is refused, as everywhere.
+pub(super) struct Unique(pub(super) BTreeMap<String, Box<RawValue>>);
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(UniqueVisitor)
+    }
+}
+
+struct UniqueVisitor;
+
+impl<'de> Visitor<'de> for UniqueVisitor {
+    type Value = Unique;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
+        let mut fields = BTreeMap::new();
+        while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
+            if fields.contains_key(&name) {
+                return Err(A::Error::custom(format!("duplicate field `{name}`")));
+            }
+            fields.insert(name, value);
+        }
+        Ok(Unique(fields))
+    }
+}
 
 /// The fields of an object. A field that is null counts as left out.
 pub(super) struct Fields(BTreeMap<String, Box<RawValue>>);
@@ -32,9 +64,13 @@ impl Fields {
             b"" => b"{}",
             body => body,
         };
-        let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(body)
+        let Unique(fields) = serde_json::from_slice(body)
             .map_err(|error| ApiError::Invalid(format!("send a JSON object: {error}")))?;
-        match fields.keys().find(|name| !known.contains(&name.as_str())) {
+        let is_unknown = |(name, value): &(&String, &Box<RawValue>)| {
+            !known.contains(&name.as_str()) && value.get() != "null"
+        };
+        let unknown = fields.iter().find(is_unknown).map(|(name, _)| name.clone());
+        match unknown {
             None => Ok(Self(fields)),
             Some(unknown) => {
                 let unknown: String = unknown.chars().take(100).collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Api;
 use super::error::ApiError;
+use super::params::Query;
 use super::post::Form;
 use crate::billing::Account;
 use crate::pipeline::domain_of;

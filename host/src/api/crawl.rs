@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 pub(super) use super::begin::{Planned, planned};
 use super::error::ApiError;
+use super::params::{Path, Query};
 use super::post::{self, Form, Posted};
 use super::scrape::BODY_BYTES_MAX;
 use super::wire::{ScrapeRequest, Verb};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::Api;
 use super::error::ApiError;
 use super::paging::{Page, Paging};
+use super::params::{Path, Query};
 use super::post::Form;
 use super::views::KeyView;
 use super::wire::dollars;

@@ -1,16 +1,15 @@
 //! `/fetch/{domain}/{path}`: the page `https://domain/path`, named by the path of the request.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::Uri;
 use axum::response::Response;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
+use super::body::Unique;
 use super::error::ApiError;
 use super::post::{self, Posted};
 use super::wire::{ScrapeRequest, Verb};
@@ -79,40 +78,10 @@ fn with_url(body: &[u8], url: &str) -> Result<Vec<u8>, ApiError> {
         |error: serde_json::Error| ApiError::Invalid(format!("Deserialization error: {error}"));
     let mut fields = match body.trim_ascii() {
         b"" => BTreeMap::new(),
-        body => serde_json::from_slice::<Fields>(body).map_err(invalid)?.0,
+        body => serde_json::from_slice::<Unique>(body).map_err(invalid)?.0,
     };
     fields.insert("url".to_owned(), to_raw_value(url).map_err(invalid)?);
     serde_json::to_vec(&fields).map_err(invalid)
-}
-
-/// The fields of an object as they were sent; one that comes twice is refused, as everywhere.
-struct Fields(BTreeMap<String, Box<RawValue>>);
-
-impl<'de> Deserialize<'de> for Fields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(FieldsVisitor)
-    }
-}
-
-struct FieldsVisitor;
-
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = Fields;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-        let mut fields = BTreeMap::new();
-        while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
-            if fields.contains_key(&name) {
-                return Err(A::Error::custom(format!("duplicate field `{name}`")));
-            }
-            fields.insert(name, value);
-        }
-        Ok(Fields(fields))
-    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod not_built;
 mod observe;
 mod openapi;
 mod paging;
+mod params;
 mod pipeline;
 mod plugins;
 mod post;

@@ -31,7 +31,7 @@ pub(super) async fn observe(mut request: Request, next: Next) -> Response {
         "request",
         request_id = %id,
         %method,
-        path = request.uri().path(),
+        path = shown(request.uri().path()),
         account = tracing::field::Empty,
     );
     request
@@ -79,6 +79,13 @@ fn new_id() -> String {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
     let (process, count) = (*PROCESS, COUNT.fetch_add(1, Ordering::Relaxed));
     format!("{process:016x}{count:08x}")
+}
+
+/// A path as it may stand in a log: whoever ends a key may have sent the whole of it.
+fn shown(path: &str) -> &str {
+    const KEYS: &str = "/keys/";
+    path.find(KEYS)
+        .map_or(path, |place| &path[..place + KEYS.len()])
 }
 
 /// The route without its version, so that `/x` and `/v1/x` are one.

@@ -208,7 +208,14 @@ pub(super) fn price_list(config: &Config) -> anyhow::Result<Value> {
         let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
         Ok(json!({"from": step.from, "dollars": dollars.dollars_text()}))
     });
+    let model = ai(config)?.map(|model| {
+        json!({
+            "dollars_per_million_question_tokens": model.prices.question.dollars_text(),
+            "dollars_per_million_answer_tokens": model.prices.answer.dollars_text(),
+        })
+    });
     Ok(json!({
+        "ai": model,
         "gigabyte": prices.gigabyte.dollars_text(),
         "cpu_minute": prices.cpu_minute.dollars_text(),
         "stored_gigabyte": prices.stored_gigabyte.dollars_text(),
@@ -265,6 +272,10 @@ mod tests {
         );
         assert_eq!(usual["seats"][3], json!({"from": 50, "dollars": "14.5"}));
         assert_eq!(usual["pools"], json!({}));
+        assert_eq!(usual["ai"], Value::Null);
+        let model = "[ai]\nbase = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\ndollars_per_million_answer_tokens = \"0.60\"";
+        let with_model = price_list(&read(model)).expect("prices");
+        assert_eq!(with_model["ai"]["dollars_per_million_answer_tokens"], "0.6");
         let own = read(
             "[prices]\ngigabyte = \"2.50\"\npooled_percent = 5\n[[egress.proxy]]\npool = \"isp\"\nurl = \"http://p.example:1\"\ndollars_per_gigabyte = \"4\"",
         );

@@ -100,7 +100,12 @@ impl Wallet {
 
     pub(super) fn set_notice(&self, notice: &Notice) {
         let mut money = self.money.lock().unwrap_or_else(PoisonError::into_inner);
-        money.alarm = Alarm::new(notice);
+        // A crossing that was told since has its number, which none has again.
+        let live = money.alarm.notice();
+        let mut notice = notice.clone();
+        notice.low.count = notice.low.count.max(live.low.count);
+        notice.empty.count = notice.empty.count.max(live.empty.count);
+        money.alarm = Alarm::new(&notice);
         // What happened since the notice was made counts.
         let balance = money.funds.balance;
         money.alarm.look(&self.account.id, balance, &self.bells);

@@ -86,6 +86,8 @@ impl Billing {
         account: &AccountId,
         prefix: &str,
     ) -> Result<bool, BillingError> {
+        // Who sends the whole key means the same.
+        let prefix = key::prefix(prefix);
         // What is in memory of it goes with it.
         self.write_key_uses().await;
         let now = self.clock.now();

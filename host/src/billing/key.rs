@@ -49,6 +49,12 @@ pub(super) fn shown(key: &Secret) -> String {
     key.expose().chars().take(SHOWN_LENGTH).collect()
 }
 
+/// What a list shows of a key of which so much was sent, or more.
+pub(super) fn prefix(sent: &str) -> &str {
+    let end = sent.char_indices().nth(SHOWN_LENGTH);
+    end.map_or(sent, |(end, _)| &sent[..end])
+}
+
 /// What is kept of a key. It has 256 random bits, so a plain hash cannot be turned round.
 pub(super) fn hash(key: &str) -> [u8; 32] {
     *blake3::hash(key.as_bytes()).as_bytes()

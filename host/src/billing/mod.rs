@@ -72,6 +72,8 @@ pub struct Billing {
     seats: Arc<Seats>,
     seat_prices: Arc<SeatPrices>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
+    /// Held while a notice is changed.
+    notices_turn: Arc<Mutex<()>>,
 }
 
 /// Why money could not be moved.
@@ -216,6 +218,7 @@ impl Billing {
             seats,
             seat_prices: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
+            notices_turn: Arc::default(),
         })
     }
 

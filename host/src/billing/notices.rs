@@ -196,6 +196,8 @@ impl Billing {
         let wallet = wallet.ok_or_else(|| BillingError::UnknownAccount {
             account: account.to_string(),
         })?;
+        // One after the other: what is saved last is in effect.
+        let _turn = self.notices_turn.lock().await;
         let before = wallet.notice();
         let balance = wallet.funds().balance;
         let told = |told: Told, below| Told {

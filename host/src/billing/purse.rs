@@ -328,6 +328,7 @@ impl Slice {
             id: format!("v:{}", entry.id),
             url: Arc::clone(&post.url),
             reason: reason.to_owned(),
+            consumed: post.consumed,
             ..entry
         }
     }

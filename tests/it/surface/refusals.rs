@@ -373,3 +373,29 @@ async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_and_paths_that_make_no_sense_are_refused_in_the_same_form() {
+    let surface = Surface::start().await;
+    let operations = surface.operations();
+    let mut n_asked = 0;
+    for operation in keyed(&operations).filter(|operation| !operation.has_body()) {
+        let caller = surface.caller(&operation);
+        let parameters = operation.described["parameters"].as_array();
+        let of_query = parameters.into_iter().flatten();
+        for parameter in of_query.filter(|parameter| parameter["in"] == "query") {
+            let name = parameter["name"].as_str().expect("a name");
+            let path = format!("{}?{name}=1&{name}=2", operation.path);
+            let sent = caller.send(operation.method.clone(), &path, &[], String::new());
+            assert_error(&path, &sent.await.expect("an answer"), 400);
+            n_asked += 1;
+        }
+    }
+    assert!(n_asked > 20, "{n_asked} parameters");
+    for path in ["/crawl/%FF", "/data/%FF", "/v1/crawl/%FF/pages"] {
+        let answer = surface.app.get(path).await;
+        assert_error(path, &answer, 400);
+    }
+    let answer = surface.operator.get("/admin/accounts/%FF").await;
+    assert_error("/admin/accounts/%FF", &answer, 400);
+}

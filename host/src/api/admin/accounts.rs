@@ -1,6 +1,6 @@
 //! Accounts: making them, looking at them, who is told of their balances.
 
-use axum::extract::{self, Path, Query, State};
+use axum::extract::{self, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::{Api, ApiError, ask, astray};
 use crate::api::body::{Fields, required};
 use crate::api::paging::{Page, Paging};
+use crate::api::params::{Path, Query};
 use crate::api::post::Form;
 use crate::api::views::AccountView;
 use crate::control::{Reply, Request};

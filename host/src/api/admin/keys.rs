@@ -1,6 +1,6 @@
 //! Keys of accounts, and what their webhook events are signed with.
 
-use axum::extract::{self, Path, Query, State};
+use axum::extract::{self, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{Api, ApiError, ask, astray};
 use crate::api::body::Fields;
 use crate::api::paging::Page;
+use crate::api::params::{Path, Query};
 use crate::api::post::Form;
 use crate::api::views::KeyView;
 use crate::control::{Reply, Request};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{self, Path, Query, State};
+use axum::extract::{self, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{Api, ApiError, ask, astray};
 use crate::api::account::{StatementQuery, moment, statement_of};
 use crate::api::body::{Fields, required};
+use crate::api::params::{Path, Query};
 use crate::api::post::Form;
 use crate::api::statement::Statement;
 use crate::api::wire::dollars;

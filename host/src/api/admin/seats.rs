@@ -1,6 +1,6 @@
 //! Seats of accounts: requests in flight that are paid by the month.
 
-use axum::extract::{self, Path, State};
+use axum::extract::{self, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::{Api, ApiError, ask, astray};
 use crate::api::body::{Fields, required};
+use crate::api::params::Path;
 use crate::api::post::Form;
 use crate::api::views::AccountView;
 use crate::api::wire::dollars;
