@@ -4,10 +4,10 @@ mod attributes;
 mod decode;
 mod evaluate;
 mod script;
-mod spoken;
+pub(crate) mod spoken;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod tokens;
 pub(crate) mod verify;
 

@@ -4,7 +4,7 @@ use super::text::{end_of, is_word, start_of, trimmed};
 use super::verify::{Trust, address};
 
 /// What `@` is called. In brackets each will do; bare ones are words of sentences too.
-const AT: [&str; 26] = [
+pub(crate) const AT: [&str; 26] = [
     "at",
     "@",
     "ät",
@@ -33,7 +33,7 @@ const AT: [&str; 26] = [
     "at-sign",
 ];
 /// Bare words for `@` that mean nothing else in a sentence.
-const AT_ALONE: [&str; 15] = [
+pub(crate) const AT_ALONE: [&str; 15] = [
     "arroba",
     "arobase",
     "arobas",
@@ -51,7 +51,7 @@ const AT_ALONE: [&str; 15] = [
     "παπάκι",
 ];
 /// What a dot is called.
-const DOT: [&str; 18] = [
+pub(crate) const DOT: [&str; 18] = [
     ".",
     "dot",
     "punkt",
@@ -72,7 +72,7 @@ const DOT: [&str; 18] = [
     "dott",
 ];
 /// Bare words for a dot.
-const DOT_ALONE: [&str; 15] = [
+pub(crate) const DOT_ALONE: [&str; 15] = [
     "dot",
     "punkt",
     "punto",
@@ -90,7 +90,8 @@ const DOT_ALONE: [&str; 15] = [
     "punt",
 ];
 
-const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
+/// What a word for a sign may stand in.
+pub(crate) const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
 /// Longest word in brackets, in characters.
 const WORD_CHARACTERS_MAX: usize = 14;
 /// Bytes before a sign that are looked at: a local part has at most 64 characters, and its dots are said in few.

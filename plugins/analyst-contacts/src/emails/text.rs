@@ -14,7 +14,7 @@ fn is_domain(character: char) -> bool {
 }
 
 /// Letters of scripts that set words apart: in others an address would take the sentence around it along.
-pub(super) fn is_word(character: char) -> bool {
+pub(crate) fn is_word(character: char) -> bool {
     (character as u32) < 0x0530
 }
 
