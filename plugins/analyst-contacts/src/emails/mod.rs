@@ -9,6 +9,7 @@ pub(crate) mod spoken;
 mod tests;
 pub(crate) mod text;
 mod tokens;
+mod values;
 pub(crate) mod verify;
 
 use std::collections::{HashMap, HashSet};
@@ -37,7 +38,8 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
             emails.add(address, "reversed", Trust::Shown)
         });
     }
-    attributes::scan(page, &mut emails);
+    let mut budget = values::Budget::default();
+    attributes::scan(page, &mut budget, &mut emails);
     let has_references = source.contains("&#");
     // Each address is looked for in the page once, and no more of them than are kept.
     let mut asked: HashMap<String, bool> = HashMap::new();
@@ -61,7 +63,7 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
         emails.add(address, "obfuscated", Trust::Shown)
     });
     for script in &page.scripts {
-        script::scan(script, &mut |address| {
+        script::scan(script, &mut budget, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }
