@@ -10,6 +10,7 @@ use crate::emails::verify::{Trust, address};
 use crate::found::{Address, Business, Email, Found, Person, Phone};
 use crate::page::Page;
 use crate::phones::{self, Region};
+use crate::standing::Text;
 
 /// Most bytes of the page that the model reads: contacts are few, and the rest costs money.
 const TEXT_BYTES_MAX: usize = 24_000;
@@ -17,8 +18,6 @@ const TEXT_BYTES_MAX: usize = 24_000;
 const FRAME_BYTES: usize = 4_000;
 /// Lines around a line with signs of a contact that go along.
 const LINES_AROUND: usize = 2;
-/// Longest way, in letters, between the name and the end of an address that is said in words.
-const WAY_MAX: usize = 80;
 /// Most entries of one list of the answer that are looked at.
 const ENTRIES_MAX: usize = 100;
 /// Bytes of a caller's words that the model is told.
@@ -272,65 +271,4 @@ fn add_address(found: &mut Found, address: Address, text: &Text) {
     if is_enough && is_new {
         found.addresses.push(address);
     }
-}
-
-/// The page's text in a form to compare with: letters and digits in lower case.
-struct Text {
-    letters: String,
-    digits: String,
-}
-
-impl Text {
-    fn of(text: &str) -> Self {
-        let digits = text
-            .lines()
-            .map(|line| phones::digits_of(line) + "\n")
-            .collect();
-        Self {
-            letters: letters(text),
-            digits,
-        }
-    }
-
-    fn has(&self, part: &str) -> bool {
-        let part = letters(part);
-        !part.is_empty() && self.letters.contains(&part)
-    }
-
-    fn has_digits(&self, digits: &str) -> bool {
-        self.digits.contains(digits.trim_start_matches('0'))
-    }
-
-    /// Whether the parts of an address stand near each other in their order, whatever is said between them.
-    fn has_address(&self, address: &str) -> bool {
-        let (local, domain) = address.split_once('@').unwrap_or_default();
-        let local = letters(local);
-        let places = self
-            .letters
-            .match_indices(&local)
-            .map(|(at, _)| at + local.len());
-        let ends = |at: usize| {
-            let mut rest = &self.letters[at..self
-                .letters
-                .floor_char_boundary((at + WAY_MAX).min(self.letters.len()))];
-            domain
-                .split('.')
-                .map(letters)
-                .all(|label| match rest.find(&label) {
-                    Some(place) => {
-                        rest = &rest[place + label.len()..];
-                        true
-                    }
-                    None => false,
-                })
-        };
-        !local.is_empty() && places.into_iter().any(ends)
-    }
-}
-
-fn letters(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
 }

@@ -15,6 +15,7 @@ mod page;
 mod people;
 mod phones;
 mod social;
+mod standing;
 #[cfg(test)]
 mod tests;
 

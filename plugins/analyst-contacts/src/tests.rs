@@ -76,7 +76,8 @@ fn a_country_option_decides_and_must_be_one() {
 
 #[test]
 fn a_model_adds_only_what_stands_in_the_page() {
-    let html = "<p>Ring Jo Vance, who keeps the archive, via jo then the usual sign then acme.com, or on 030 901820 in Berlin.";
+    let html =
+        "<p>Ring Jo Vance, who keeps the archive, via jo at acme.com, or on 030 901820 in Berlin.";
     let answer = json!({
         "emails": [{"value": "jo@acme.com", "name": "Jo Vance"}, {"value": "made.up@acme.com"}, {"value": "no address"}],
         "phones": [{"value": "030 901820"}, {"value": "030 555666"}],

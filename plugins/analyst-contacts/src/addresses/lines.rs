@@ -314,11 +314,11 @@ fn town_of(text: &str) -> Option<String> {
 fn last_part(text: &str) -> Option<&str> {
     let mut end = text.len();
     loop {
-        let start = text[..end]
-            .rfind([',', '|', '·', ';', '\t', ':'])
-            .map_or(0, |at| {
-                at + text[at..].chars().next().map_or(1, char::len_utf8)
-            });
+        // Where the separator stands, and what is behind it: `·` takes more than one byte.
+        let (at, start) = text[..end]
+            .rmatch_indices([',', '|', '·', ';', '\t', ':'])
+            .next()
+            .map_or((0, 0), |(at, separator)| (at, at + separator.len()));
         let part = text[start..].trim();
         let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2;
         if has_letters || start == 0 {
@@ -326,12 +326,12 @@ fn last_part(text: &str) -> Option<&str> {
             let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
                 && (part.contains(". ") || part.contains('º'));
             if is_floor && start > 0 {
-                end = start - 1;
+                end = at;
                 continue;
             }
             return Some(part).filter(|part| !part.is_empty() && part.len() <= STREET_BYTES_MAX);
         }
-        end = start - 1;
+        end = at;
     }
 }
 
@@ -352,6 +352,12 @@ mod tests {
     #[test]
     fn lines_with_postal_codes_are_addresses() {
         for (home, above, line, expected) in [
+            (
+                "DE",
+                "",
+                "Acme · 2024 · 10115 Berlin",
+                "Acme · 2024|10115|Berlin|",
+            ),
             (
                 "DE",
                 "Lindenallee 14",

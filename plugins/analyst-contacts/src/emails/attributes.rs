@@ -2,6 +2,7 @@
 
 use trawl_sdk::Element;
 
+use super::values::Budget;
 use super::verify::Trust;
 use super::{Emails, decode, script, spoken, text};
 use crate::page::{Page, percent_decoded};
@@ -18,7 +19,7 @@ const TOPS: [&str; 5] = ["tld", "suffix", "ext", "part3", "-t"];
 /// What in a link shows that Cloudflare hid an address.
 const CLOUDFLARE: &str = "/cdn-cgi/l/email-protection#";
 
-pub(super) fn scan(page: &Page<'_>, emails: &mut Emails) {
+pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
     for (_, href) in &page.links {
         if let Some((_, hex)) = href.split_once(CLOUDFLARE) {
             if let Some(address) = decode::cloudflare(hex) {
@@ -34,21 +35,21 @@ pub(super) fn scan(page: &Page<'_>, emails: &mut Emails) {
             .filter(|head| head.eq_ignore_ascii_case("javascript:"))
         {
             let code = percent_decoded(&href.trim()[code.len()..]);
-            script::scan(&code, &mut |address| {
+            script::scan(&code, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
         }
     }
     for element in &page.marked {
-        marked(*element, emails);
+        marked(*element, budget, emails);
     }
 }
 
-fn marked(element: Element<'_>, emails: &mut Emails) {
+fn marked(element: Element<'_>, budget: &mut Budget, emails: &mut Emails) {
     let (mut user, mut domain, mut top) = (None, None, None);
     for (name, value) in element.attrs() {
         if name.starts_with("on") {
-            script::scan(value, &mut |address| {
+            script::scan(value, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
             continue;

@@ -3,13 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::decode;
 use super::tokens::{Token, tokens};
+use super::values::{self, Budget, TEXT_BYTES_MAX, Value, joined};
 
 /// How deep expressions may lie in each other.
 const DEPTH_MAX: usize = 24;
-/// Longest text that is made, in bytes.
-const TEXT_BYTES_MAX: usize = 20_000;
 
 /// What a script makes.
 #[derive(Debug, Default)]
@@ -20,13 +18,6 @@ pub(super) struct Made {
     pub(super) calls: Vec<(String, String)>,
 }
 
-#[derive(Clone, Debug)]
-enum Value {
-    Text(String),
-    List(Vec<Value>),
-    Number(f64),
-}
-
 /// A value, and whether it is more than a literal.
 struct Outcome {
     value: Value,
@@ -34,13 +25,14 @@ struct Outcome {
 }
 
 /// Reads a script.
-pub(super) fn run(script: &str) -> Made {
+pub(super) fn run(script: &str, budget: &mut Budget) -> Made {
     let mut reader = Reader {
         tokens: tokens(script),
         at: 0,
         variables: HashMap::new(),
         made: Made::default(),
         written: String::new(),
+        budget,
     };
     reader.statements();
     let written = std::mem::take(&mut reader.written);
@@ -50,16 +42,17 @@ pub(super) fn run(script: &str) -> Made {
     reader.made
 }
 
-struct Reader {
+struct Reader<'a> {
     tokens: Vec<Token>,
     at: usize,
     variables: HashMap<String, Value>,
     made: Made,
     /// What `document.write` wrote, one call after another.
     written: String,
+    budget: &'a mut Budget,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn statements(&mut self) {
         while self.at < self.tokens.len() {
             let start = self.at;
@@ -116,9 +109,12 @@ impl Reader {
         if is_property {
             return true;
         }
-        let value = match (is_joined, self.variables.get(name)) {
-            (true, Some(old)) => joined(old, &value),
-            _ => value,
+        let value = match self.variables.remove(name).filter(|_| is_joined) {
+            Some(old) => match joined(old, &value, self.budget) {
+                Some(value) => value,
+                None => return true,
+            },
+            None => value,
         };
         if is_joined {
             self.emit(&value);
@@ -170,6 +166,7 @@ impl Reader {
     fn emit(&mut self, value: &Value) {
         if let Value::Text(text) = value
             && !text.is_empty()
+            && self.budget.take(text.len()).is_some()
         {
             self.made.texts.push(text.clone());
         }
@@ -177,7 +174,7 @@ impl Reader {
 
     /// Values joined by `+`.
     fn expression(&mut self, depth: usize) -> Option<Outcome> {
-        if depth > DEPTH_MAX {
+        if depth > DEPTH_MAX || self.budget.is_used_up() {
             return None;
         }
         let mut left = self.postfix(depth)?;
@@ -187,7 +184,7 @@ impl Reader {
             match self.postfix(depth) {
                 Some(right) => {
                     left = Outcome {
-                        value: joined(&left.value, &right.value),
+                        value: joined(left.value, &right.value, self.budget)?,
                         is_made: true,
                     };
                 }
@@ -210,10 +207,10 @@ impl Reader {
                 let index = self.expression(depth + 1);
                 match (index.map(|index| index.value), &result.value) {
                     (Some(Value::Number(index)), Value::List(list))
-                        if self.is_sign(0, ']') && (index as usize) < list.len() =>
+                        if self.is_sign(0, ']') && (index as usize) < list.values.len() =>
                     {
                         result = Outcome {
-                            value: list[index as usize].clone(),
+                            value: list.values[index as usize].copied(self.budget)?,
                             is_made: result.is_made,
                         };
                         self.at += 1;
@@ -279,7 +276,7 @@ impl Reader {
             Token::Sign('[') => {
                 self.at += 1;
                 let list = self.arguments(']', depth)?;
-                literal(Value::List(list))
+                literal(Value::list(list)?)
             }
             Token::Name(name) => self.named(&name, depth),
             _ => None,
@@ -311,7 +308,7 @@ impl Reader {
             }
             let value = self
                 .arguments(')', depth)
-                .and_then(|values| function(&name, &values));
+                .and_then(|values| values::function(&name, &values, self.budget));
             if value.is_none() {
                 self.at = back;
             }
@@ -320,7 +317,7 @@ impl Reader {
                 is_made: true,
             });
         }
-        let value = self.variables.get(&name)?.clone();
+        let value = self.variables.get(&name)?.copied(self.budget)?;
         self.at += 1;
         Some(Outcome {
             value,
@@ -350,32 +347,7 @@ impl Reader {
             return self.replace(of, depth);
         }
         let arguments = self.arguments(')', depth)?;
-        let first = match arguments.first() {
-            Some(Value::Text(text)) => Some(text.as_str()),
-            _ => None,
-        };
-        Some(match (name, of) {
-            ("split", Value::Text(text)) => Value::List(match first? {
-                "" => text.chars().map(|c| Value::Text(c.to_string())).collect(),
-                separator => text
-                    .split(separator)
-                    .map(|part| Value::Text(part.to_owned()))
-                    .collect(),
-            }),
-            ("reverse", Value::List(list)) => Value::List(list.iter().rev().cloned().collect()),
-            ("join", Value::List(list)) => {
-                let parts: Vec<String> = list.iter().map(written).collect();
-                Value::Text(parts.join(first.unwrap_or(",")))
-            }
-            ("concat", Value::Text(text)) => {
-                let rest: String = arguments.iter().map(written).collect();
-                Value::Text(format!("{text}{rest}"))
-            }
-            ("toString" | "trim" | "toLowerCase" | "valueOf", Value::Text(text)) => {
-                Value::Text(text.clone())
-            }
-            _ => return None,
-        })
+        values::method(name, of, &arguments, self.budget)
     }
 
     /// `replace` with a text, or with a function that moves letters by 13.
@@ -401,7 +373,7 @@ impl Reader {
             && self.is_sign(0, ')')
         {
             self.at += 1;
-            return Some(Value::Text(text.replace(&pattern, &new)));
+            return values::replaced(text, &pattern, &new, self.budget);
         }
         self.at = start;
         let mut depth = 1;
@@ -415,50 +387,43 @@ impl Reader {
             }
             self.at += 1;
         }
-        is_rotation.then(|| Value::Text(decode::rot13(text)))
+        if !is_rotation {
+            return None;
+        }
+        values::rotated(text, self.budget)
     }
 }
 
-fn function(name: &str, values: &[Value]) -> Option<Value> {
-    if name == "fromCharCode" || name == "fromCodePoint" {
-        let values = match values {
-            [Value::List(list)] => list.as_slice(),
-            values => values,
-        };
-        let characters = values.iter().map(|value| match value {
-            Value::Number(code) => char::from_u32(*code as u32),
-            Value::Text(code) => char::from_u32(code.parse().ok()?),
-            Value::List(_) => None,
-        });
-        return characters.collect::<Option<String>>().map(Value::Text);
-    }
-    let [Value::Text(text)] = values else {
-        return None;
-    };
-    Some(Value::Text(match name {
-        "atob" => decode::base64(text)?,
-        "unescape" | "decodeURIComponent" | "decodeURI" => crate::page::percent_decoded(text),
-        _ if name.to_ascii_lowercase().contains("rot13") => decode::rot13(text),
-        _ => return None,
-    }))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn written(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::List(list) => list.iter().map(written).collect::<Vec<_>>().join(","),
+    #[test]
+    fn scripts_that_grow_without_end_are_left() {
+        for (first, line, last) in [
+            ("a=['x'];", "a=[a,a];", "b=''+a;"),
+            ("a=['x'];b=[a,a];", "b=[b,b];", "c=b.join('');"),
+            ("a='xxxxxxxx';", "a=a.concat(a);", ""),
+            ("a='xxxxxxxx';", "a=[a,a].join('');", ""),
+            ("a='xxxxxxxx';", "a=a.replace('x','xx');", ""),
+            ("a='xxxxxxxx';", "a=a.replace('','xx');", ""),
+            ("a='xxxxxxxx';", "a=a.split('').reverse().join('--');", ""),
+            ("a='xxxxxxxx';", "a+=a;", ""),
+        ] {
+            let script = format!("{first}{}{last}", line.repeat(5_000));
+            let mut budget = Budget::default();
+            let made = run(&script, &mut budget);
+            let n_bytes: usize = made.texts.iter().map(String::len).sum();
+            assert!(n_bytes <= 8_000_000, "{line} {n_bytes}");
+        }
     }
-}
 
-fn joined(left: &Value, right: &Value) -> Value {
-    if let (Value::Number(left), Value::Number(right)) = (left, right) {
-        return Value::Number(left + right);
+    #[test]
+    fn without_a_budget_nothing_is_made() {
+        let script = "a=['in','fo'];b=a[0]+a[1]+'@acme.de';";
+        let mut budget = Budget::default();
+        assert_eq!(run(script, &mut budget).texts, ["info@acme.de"]);
+        assert_eq!(budget.take(usize::MAX), None);
+        assert!(run(script, &mut budget).texts.is_empty());
     }
-    let mut text = written(left);
-    let right = written(right);
-    if text.len() + right.len() < TEXT_BYTES_MAX {
-        text.push_str(&right);
-    }
-    Value::Text(text)
 }

@@ -4,11 +4,12 @@ mod attributes;
 mod decode;
 mod evaluate;
 mod script;
-mod spoken;
+pub(crate) mod spoken;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod tokens;
+mod values;
 pub(crate) mod verify;
 
 use std::collections::{HashMap, HashSet};
@@ -37,23 +38,32 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
             emails.add(address, "reversed", Trust::Shown)
         });
     }
-    attributes::scan(page, &mut emails);
-    let is_in_references = |address: &str| source.contains("&#") && !source.contains(address);
+    let mut budget = values::Budget::default();
+    attributes::scan(page, &mut budget, &mut emails);
+    let has_references = source.contains("&#");
+    // Each address is looked for in the page once, and no more of them than are kept.
+    let mut asked: HashMap<String, bool> = HashMap::new();
     text::scan(page.text(), &mut |address, before| {
-        let how = if is_in_references(address) {
-            "entity"
-        } else {
-            "text"
-        };
-        if !verify::is_sample(address, before) {
-            emails.add(address, how, Trust::Shown);
+        if verify::is_sample(address, before) || verify::address(address, Trust::Shown).is_none() {
+            return;
         }
+        let is_in_references = match asked.get(address) {
+            Some(&known) => known,
+            None if !has_references || emails.is_full() || asked.len() >= EMAILS_MAX => false,
+            None => {
+                let is_hidden = !source.contains(address);
+                asked.insert(address.to_owned(), is_hidden);
+                is_hidden
+            }
+        };
+        let how = if is_in_references { "entity" } else { "text" };
+        emails.add(address, how, Trust::Shown);
     });
     spoken::scan(page.text(), &mut |address| {
         emails.add(address, "obfuscated", Trust::Shown)
     });
     for script in &page.scripts {
-        script::scan(script, &mut |address| {
+        script::scan(script, &mut budget, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }
@@ -118,6 +128,10 @@ pub(crate) struct Emails {
 }
 
 impl Emails {
+    fn is_full(&self) -> bool {
+        self.found.len() >= EMAILS_MAX
+    }
+
     fn refuse(&mut self, address: &str) {
         self.refused.insert(address.to_lowercase());
     }
@@ -148,7 +162,7 @@ impl Emails {
             known.name = known.name.take().or(name);
             return;
         }
-        if self.found.len() >= EMAILS_MAX {
+        if self.is_full() {
             return;
         }
         self.places.insert(key, self.found.len());

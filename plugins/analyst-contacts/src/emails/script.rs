@@ -3,6 +3,7 @@
 use trawl_sdk::embedded::decode_entities;
 
 use super::evaluate::{self, Made};
+use super::values::Budget;
 use super::verify::{Trust, address};
 use super::{decode, text};
 
@@ -23,14 +24,14 @@ const SIGNS: [&str; 10] = [
     "CryptMailto",
 ];
 
-/// Calls `found` with each address.
-pub(super) fn scan(script: &str, found: &mut dyn FnMut(&str)) {
+/// Calls `found` with each address; `budget` is what the scripts of the page may make.
+pub(super) fn scan(script: &str, budget: &mut Budget, found: &mut dyn FnMut(&str)) {
     if script.len() > SCRIPT_BYTES_MAX
         || !SIGNS.iter().any(|sign| script.contains(sign)) && script.len() > 2_000
     {
         return;
     }
-    let Made { texts, calls } = evaluate::run(script);
+    let Made { texts, calls } = evaluate::run(script, budget);
     for made in &texts {
         let decoded = decode_entities(made);
         text::scan(&decoded, &mut |address, _| found(address));

@@ -4,7 +4,7 @@ use super::text::{end_of, is_word, start_of, trimmed};
 use super::verify::{Trust, address};
 
 /// What `@` is called. In brackets each will do; bare ones are words of sentences too.
-const AT: [&str; 26] = [
+pub(crate) const AT: [&str; 26] = [
     "at",
     "@",
     "ät",
@@ -33,7 +33,7 @@ const AT: [&str; 26] = [
     "at-sign",
 ];
 /// Bare words for `@` that mean nothing else in a sentence.
-const AT_ALONE: [&str; 15] = [
+pub(crate) const AT_ALONE: [&str; 15] = [
     "arroba",
     "arobase",
     "arobas",
@@ -51,7 +51,7 @@ const AT_ALONE: [&str; 15] = [
     "παπάκι",
 ];
 /// What a dot is called.
-const DOT: [&str; 18] = [
+pub(crate) const DOT: [&str; 18] = [
     ".",
     "dot",
     "punkt",
@@ -72,7 +72,7 @@ const DOT: [&str; 18] = [
     "dott",
 ];
 /// Bare words for a dot.
-const DOT_ALONE: [&str; 15] = [
+pub(crate) const DOT_ALONE: [&str; 15] = [
     "dot",
     "punkt",
     "punto",
@@ -90,9 +90,14 @@ const DOT_ALONE: [&str; 15] = [
     "punt",
 ];
 
-const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
+/// What a word for a sign may stand in.
+pub(crate) const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
 /// Longest word in brackets, in characters.
 const WORD_CHARACTERS_MAX: usize = 14;
+/// Bytes before a sign that are looked at: a local part has at most 64 characters, and its dots are said in few.
+const BEFORE_BYTES: usize = 400;
+/// Bytes before an address, or before a bracket that closes, that are looked at for the word there.
+const WORD_BYTES: usize = 40;
 /// Most dots of an address.
 const DOTS_MAX: usize = 6;
 
@@ -108,6 +113,10 @@ struct Sign {
 pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str)) {
     for (at, character) in text.char_indices() {
         if !(OPENING.contains(&character) || character == ' ') {
+            continue;
+        }
+        // The first of several blanks has read on to what stands behind them all.
+        if character == ' ' && text[..at].ends_with(' ') {
             continue;
         }
         let Some(sign) = sign(&text[at..], &AT, &AT_ALONE) else {
@@ -183,7 +192,8 @@ fn blanks_of(text: &str) -> usize {
 
 /// The address whose two sides stand around a sign.
 fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
-    let local = local_of(before)?;
+    let before = last_bytes(before, BEFORE_BYTES);
+    let (local, place) = local_of(before)?;
     // `it was at one point in`: beside the English word, only the English one is a dot.
     let is_english = !sign.is_bracketed && !sign.is_word_alone;
     let dots = if is_english {
@@ -198,7 +208,7 @@ fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
         || sign.is_word_alone
         || has_dot
         || sign.is_shouted
-        || is_announced(before, &local);
+        || is_announced(&before[..place]);
     if !is_sure {
         return None;
     }
@@ -206,11 +216,8 @@ fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
 }
 
 /// Whether the words before say that an address follows: `e-mail: info at acme.de`.
-fn is_announced(before: &str, local: &str) -> bool {
-    let before = before.trim_end();
-    let before = before[..before.len().saturating_sub(local.len())]
-        .trim_end()
-        .to_lowercase();
+fn is_announced(before: &str) -> bool {
+    let before = last_bytes(before.trim_end(), WORD_BYTES).to_lowercase();
     ["mail:", "email:", "correo:", "courriel :", "courriel:"]
         .iter()
         .any(|word| before.ends_with(word))
@@ -220,8 +227,14 @@ fn is_local(character: char) -> bool {
     character.is_ascii_alphanumeric() || "._+-".contains(character)
 }
 
-/// The local part that ends here, with dots said in words.
-fn local_of(before: &str) -> Option<String> {
+/// What ends here, cut in front to about so many bytes.
+fn last_bytes(text: &str, n_bytes: usize) -> &str {
+    &text[text.floor_char_boundary(text.len().saturating_sub(n_bytes))..]
+}
+
+/// The local part that ends here, with dots said in words, and the byte where it begins.
+fn local_of(before: &str) -> Option<(String, usize)> {
+    let mut place = before.len();
     let mut rest = before.trim_end_matches([' ', '\u{a0}']);
     let mut local = String::new();
     for _ in 0..DOTS_MAX {
@@ -231,6 +244,7 @@ fn local_of(before: &str) -> Option<String> {
         }
         local.insert_str(0, part);
         rest = &rest[..rest.len() - part.len()];
+        place = rest.len();
         let Some(shorter) = without_dot(rest) else {
             break;
         };
@@ -238,7 +252,7 @@ fn local_of(before: &str) -> Option<String> {
         local.insert(0, '.');
     }
     let local = local.trim_start_matches('.').to_owned();
-    (!local.is_empty()).then_some(local)
+    (!local.is_empty()).then_some((local, place))
 }
 
 /// The text without a dot said in words at its end.
@@ -251,7 +265,8 @@ fn without_dot(text: &str) -> Option<&str> {
     let (start, name) = match opening {
         Some(opening) => {
             let inner = &trimmed[..trimmed.len() - last.len_utf8()];
-            let start = inner.rfind(opening)?;
+            let near = last_bytes(inner, WORD_BYTES);
+            let start = inner.len() - near.len() + near.rfind(opening)?;
             (start, inner[start + opening.len_utf8()..].trim())
         }
         None => {
@@ -301,4 +316,26 @@ fn domain_of(after: &str, alone: &[&str]) -> (String, usize) {
         n_spoken += 1;
     }
     (domain.trim_end_matches('.').to_owned(), n_spoken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_is_cut_between_characters() {
+        for (text, expected) in [
+            ("é ann (punkt) lee at acme.de", ""),
+            ("ééééééé ann [dot] lee at acme.de", ""),
+            ("E-Mail: ann (dot) lee at acme.de", "ann.lee@acme.de"),
+            ("E-Mail: info at acme.de", "info@acme.de"),
+            ("Mail: info    at    acme.de", "info@acme.de"),
+            ("ann (dot) lee (at) acme.de", "ann.lee@acme.de"),
+        ] {
+            let mut found = Vec::new();
+            scan(text, &mut |address| found.push(address.to_owned()));
+            found.dedup();
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+    }
 }

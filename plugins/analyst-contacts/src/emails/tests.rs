@@ -30,6 +30,10 @@ fn shown_addresses() {
         ),
         ("<p>info&#64;acme&#46;de", "info@acme.de entity"),
         (
+            "<p>info&#64;acme.de b@acme.de</p><p>info&#64;acme.de",
+            "info@acme.de entity, b@acme.de text",
+        ),
+        (
             "<p>&#105;&#110;&#102;&#111;&#64;acme.de",
             "info@acme.de entity",
         ),

@@ -14,21 +14,27 @@ fn is_domain(character: char) -> bool {
 }
 
 /// Letters of scripts that set words apart: in others an address would take the sentence around it along.
-pub(super) fn is_word(character: char) -> bool {
+pub(crate) fn is_word(character: char) -> bool {
     (character as u32) < 0x0530
 }
 
 /// Signs that stand for `@`, as people in Japan write it for others to change back.
 const SIGNS: [char; 10] = ['@', '＠', '★', '☆', '◎', '●', '■', '◆', '#', '＃'];
 
+/// How far around a sign is looked, in bytes: a line without end would be read again for each of its signs.
+const NEAR_BYTES: usize = 500;
+
 /// Whether the line says what to put in the place of its sign: `sales#acme.cn (# 换成 @)`.
 fn is_explained(line: &str, sign: char) -> bool {
     line.matches(sign).count() > 1 && line.contains(['@', '＠'])
 }
 
+/// The line around a place, or what of it stands near.
 fn line_around(text: &str, at: usize) -> &str {
-    let start = text[..at].rfind('\n').map_or(0, |start| start + 1);
-    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    let first = text.floor_char_boundary(at.saturating_sub(NEAR_BYTES));
+    let last = text.floor_char_boundary((at + NEAR_BYTES).min(text.len()));
+    let start = text[first..at].rfind('\n').map_or(first, |n| first + n + 1);
+    let end = text[at..last].find('\n').map_or(last, |n| at + n);
     &text[start..end]
 }
 
@@ -58,6 +64,7 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
 fn is_elsewhere(before: &str, local: &str, after: &str) -> bool {
     let is_login = after.starts_with(':')
         && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');
+    let before = &before[before.floor_char_boundary(before.len().saturating_sub(NEAR_BYTES))..];
     let is_url = before.ends_with("://")
         || before.ends_with('/')
         || before.ends_with(':')
@@ -100,4 +107,25 @@ fn starts_sentence(word: &str) -> bool {
     characters.next().is_some_and(char::is_uppercase)
         && characters.all(char::is_lowercase)
         && word.len() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_near_a_sign_counts() {
+        let far = "é".repeat(NEAR_BYTES);
+        for (text, expected) in [
+            ("a#b.cn (# = @)".to_owned(), "a@b.cn"),
+            (format!("a#b.cn {far} (# = @)"), ""),
+            (format!("{far} a#b.cn (# = @)"), "a@b.cn"),
+            ("ssh://user:key@acme.de".to_owned(), ""),
+            (format!("{far}://a@acme.de"), ""),
+        ] {
+            let mut found = Vec::new();
+            scan(&text, &mut |address, _| found.push(address.to_owned()));
+            assert_eq!(found.join(" "), expected, "{text}");
+        }
+    }
 }

@@ -64,6 +64,7 @@ fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
 
 /// Cards: a heading or a name, then a role, with a link to write or call to.
 fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
+    let mut open: Vec<Card<'_>> = Vec::new();
     for element in page.document.elements() {
         let is_heading = element.tag().heading_level().is_some()
             || matches!(
@@ -86,27 +87,62 @@ fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
         if !is_name(name) {
             continue;
         }
-        let Some(card) = element.parent_element() else {
+        let Some(parent) = element.parent_element() else {
             continue;
         };
+        // In the order of the page, a parent that holds this one no more comes not again.
+        while open.last().is_some_and(|card| {
+            card.element != parent && parent.ancestors().all(|above| above != card.element)
+        }) {
+            open.pop();
+        }
+        if open.last().is_none_or(|card| card.element != parent) {
+            open.push(Card::of(parent));
+        }
+        let Some(card) = open.last_mut() else {
+            continue;
+        };
+        // A card has one name: a column with many headings is none.
+        if card.n_children.get(&element.tag()) != Some(&1) {
+            continue;
+        }
         let role = element.next_element().and_then(role_of);
-        let (email, phone) = reach(card, homes);
+        let (email, phone) = card
+            .reach
+            .get_or_insert_with(|| reach(parent, homes))
+            .clone();
         let is_person = (role.is_some() && (email.is_some() || phone.is_some()))
             || role.as_deref().is_some_and(is_role)
             || email.is_some();
-        // A card has one name: a column with many headings is none.
-        let is_alone = card
-            .child_elements()
-            .filter(|child| child.tag() == element.tag())
-            .count()
-            == 1;
-        if is_person && is_alone {
+        if is_person {
             people.add(Person {
                 name: name.to_owned(),
                 role,
                 email,
                 phone,
             });
+        }
+    }
+}
+
+/// An element that may be a card, read once for all the headings in it.
+struct Card<'a> {
+    element: Element<'a>,
+    /// How many children of each kind it has.
+    n_children: HashMap<Tag, usize>,
+    reach: Option<(Option<String>, Option<String>)>,
+}
+
+impl<'a> Card<'a> {
+    fn of(element: Element<'a>) -> Self {
+        let mut n_children = HashMap::new();
+        for child in element.child_elements() {
+            *n_children.entry(child.tag()).or_default() += 1;
+        }
+        Self {
+            element,
+            n_children,
+            reach: None,
         }
     }
 }
@@ -284,6 +320,34 @@ mod tests {
             "Acme GmbH",
         ] {
             assert!(!is_name(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn cards_lie_in_each_other() {
+        let link = "<a href=mailto:ann@acme.de>x</a>";
+        for (html, expected) in [
+            (
+                format!("<div><h3>Ann Lee</h3><p>CEO</p>{link}</div>"),
+                "Ann Lee",
+            ),
+            (
+                format!("<div><h3>Ann Lee</h3>{link}<h3>Jo Vance</h3></div>"),
+                "",
+            ),
+            (
+                format!(
+                    "<div><div><h3>Ann Lee</h3>{link}</div><h3>Jo Vance</h3><h4>Eva West</h4></div>"
+                ),
+                "Ann Lee+Jo Vance+Eva West",
+            ),
+        ] {
+            let page = trawl_sdk::testkit::page(&html);
+            let document = page.document();
+            let mut people = People::default();
+            cards(&Page::read(&document), &[], &mut people);
+            let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
+            assert_eq!(names.join("+"), expected, "{html}");
         }
     }
 

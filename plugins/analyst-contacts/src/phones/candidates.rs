@@ -178,6 +178,9 @@ pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
     })
 }
 
+/// Characters behind a number that are looked at for a mark such as `(fax`.
+const MARK_CHARACTERS: usize = 8;
+
 /// A run with what stands around it; `None` when that shows it to be something else.
 fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
     let (before, mut after) = (&text[..begin], &text[end..]);
@@ -210,7 +213,8 @@ fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> O
         .first()
         .is_some_and(|group| group.digits.starts_with('+'));
     let label = label_before(before, is_international);
-    let kind_after = after.trim_start().to_lowercase();
+    let kind_after: String = after.trim_start().chars().take(MARK_CHARACTERS).collect();
+    let kind_after = kind_after.to_lowercase();
     let is_fax_after = ["(fax", "(f)", "fax)", "（fax"]
         .iter()
         .any(|mark| kind_after.starts_with(mark));
