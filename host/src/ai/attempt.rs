@@ -104,10 +104,7 @@ impl Ai {
             _ => return Err(Failed::for_good(Unavailable::Status(status))),
         }
         let body = self.scrubber.scrub(exchanged.body);
-        wire::reply(&body).ok_or_else(|| {
-            let reason = "the reply is no chat completion".to_owned();
-            Failed::for_good(Unavailable::Misfit(reason))
-        })
+        wire::reply(&body).ok_or_else(|| Failed::for_good(Unavailable::Misfit))
     }
 
     /// The request as it is sent. Nothing else of the server ever puts the key anywhere.

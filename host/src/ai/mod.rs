@@ -31,7 +31,7 @@ use wire::{Line, Reply};
 
 /// How many times the time of one request a question may take, its retries included.
 const QUESTION_TIMES: u32 = 2;
-/// Longest part of a model's misfit that is shown to it again, and to the caller, in characters.
+/// Longest part of a model's misfit that is shown to it again, in characters.
 const REASON_CHARS_MAX: usize = 300;
 /// Longest part of a misfit itself that goes back to the model, in bytes.
 const MISFIT_BYTES_MAX: usize = 4096;
@@ -83,18 +83,21 @@ pub enum Unavailable {
     /// No connection, or it broke.
     #[error("the model's server cannot be reached")]
     Unreachable,
-    /// It took too long, or all its places were taken for too long.
+    /// It took too long.
     #[error("the model did not answer in time")]
     Late,
+    /// It was not asked: all its places were taken for too long.
+    #[error("the model is busy with other questions")]
+    Busy,
     /// It answered with a status that is none of success.
     #[error("the model's server answered {0}")]
     Status(u16),
     /// It failed so often that it is left alone for a while.
     #[error("the model failed several times, it is asked again in a while")]
     Resting,
-    /// What it said is no answer to the question.
-    #[error("the model's answer does not fit the question: {0}")]
-    Misfit(String),
+    /// What it said is no answer to the question. Nothing of what it said is told: nothing in it was checked.
+    #[error("the model's answer does not fit the question")]
+    Misfit,
     /// Its answer is larger than answers are.
     #[error("the model's answer is too large")]
     TooLarge,
@@ -157,8 +160,7 @@ impl Ai {
             return Err(Unavailable::Resting);
         }
         let deadline = Instant::now() + self.config.timeout * QUESTION_TIMES;
-        let asked = timeout_at(deadline, self.converse(question, deadline)).await;
-        let asked = asked.unwrap_or(Err(Unavailable::Late));
+        let asked = self.ask_by(question, deadline).await;
         self.rest.note(&asked, Instant::now());
         if let Err(reason) = &asked {
             tracing::warn!(reason = %reason, "a question to the model was not answered");
@@ -168,13 +170,29 @@ impl Ai {
         asked
     }
 
+    /// One question as soon as there is a place for it. The time of one request is left then, so that a late answer is the server's
+    /// doing.
+    async fn ask_by(
+        &self,
+        question: &Question,
+        deadline: Instant,
+    ) -> Result<Answered, Unavailable> {
+        let place = timeout_at(deadline - self.config.timeout, self.places.acquire()).await;
+        let _place = place.map_err(|_| Unavailable::Busy)?;
+        // Others may have found meanwhile that it is down.
+        if self.rest.is_on(Instant::now()) {
+            return Err(Unavailable::Resting);
+        }
+        let asked = timeout_at(deadline, self.converse(question, deadline)).await;
+        asked.unwrap_or(Err(Unavailable::Late))
+    }
+
     /// One question, and once more with what was wrong about the answer.
     async fn converse(
         &self,
         question: &Question,
         deadline: Instant,
     ) -> Result<Answered, Unavailable> {
-        let _place = self.places.acquire().await;
         let mut lines: Vec<Line> = question.messages.iter().map(Line::of).collect();
         let first = self.complete(&lines, question, deadline).await?;
         let misfit = match self.fitting(question, &first) {
@@ -188,7 +206,8 @@ impl Ai {
             "That answer does not fit the schema: {misfit}. Answer once more, with nothing but JSON that fits the schema."
         )));
         let second = self.complete(&lines, question, deadline).await?;
-        self.fitting(question, &second).map_err(Unavailable::Misfit)
+        self.fitting(question, &second)
+            .map_err(|_| Unavailable::Misfit)
     }
 
     /// The answer, when it is JSON that fits the schema; otherwise what is wrong about it.

@@ -33,8 +33,9 @@ impl Rest {
             Err(Unavailable::Unreachable | Unavailable::Late) => true,
             Err(Unavailable::Status(status)) => *status == 429 || *status >= 500,
             // It is there and talks.
-            Ok(_) | Err(Unavailable::Misfit(_) | Unavailable::TooLarge) => false,
-            Err(Unavailable::Resting) => return,
+            Ok(_) | Err(Unavailable::Misfit | Unavailable::TooLarge) => false,
+            // It was not asked.
+            Err(Unavailable::Resting | Unavailable::Busy) => return,
         };
         self.with(|state| {
             state.n_failed = match is_the_servers {
@@ -62,13 +63,14 @@ mod tests {
         for _ in 0..FAILURES_MAX {
             assert!(!rest.is_on(now));
             rest.note(&down, now);
+            rest.note(&Err(Unavailable::Busy), now);
         }
         assert!(rest.is_on(now));
         let later = now + REST;
         assert!(!rest.is_on(later));
         rest.note(&Err(Unavailable::Status(503)), later);
         assert!(rest.is_on(later), "it failed again");
-        rest.note(&Err(Unavailable::Misfit(String::new())), later);
+        rest.note(&Err(Unavailable::Misfit), later);
         assert!(!rest.is_on(later), "it talks");
     }
 }

@@ -224,7 +224,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
     ] {
         let server = Server::saying(&[wrong]).await;
         let refused = server.ai().ask(&question()).await.expect_err("a misfit");
-        assert!(matches!(refused, Unavailable::Misfit(_)), "{refused}");
+        assert_eq!(refused, Unavailable::Misfit);
         assert_eq!(server.asked().len(), 2);
     }
     let server = Server::saying(&[Says::Body("<html>")]).await;
@@ -233,7 +233,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
         .ask(&question())
         .await
         .expect_err("no completion");
-    assert!(matches!(refused, Unavailable::Misfit(_)), "{refused}");
+    assert_eq!(refused, Unavailable::Misfit);
 }
 
 #[tokio::test]
@@ -286,6 +286,20 @@ async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
     }
     let refused = ai.ask(&question()).await.expect_err("resting");
     assert_eq!(refused, Unavailable::Resting);
+}
+
+#[tokio::test]
+async fn want_of_a_place_is_not_taken_for_a_server_that_is_down() {
+    let server = Server::saying(&[good()]).await;
+    let ai = server.ai();
+    let taken = ai.places.acquire_many(2).await.expect("all places");
+    for _ in 0..4 {
+        let refused = ai.ask(&question()).await.expect_err("no place");
+        assert_eq!(refused, Unavailable::Busy);
+    }
+    assert!(server.asked().is_empty());
+    drop(taken);
+    assert!(ai.ask(&question()).await.is_ok(), "it does not rest");
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use super::scrape::{BODY_BYTES_MAX, tell_ignored};
 use super::wire::{Costs, PipelineObject, Verb};
 use super::{Api, entry::Entry};
 use crate::billing::Account;
+use crate::model::Stop;
 use crate::pipeline::{Gathered, ModelUse};
 use crate::plan::{AnalystChoice, Pipeline};
 use crate::plugins::Registry;
@@ -306,6 +307,23 @@ async fn pages(posted: Posted, pipeline: Pipeline) -> Result<Response, ApiError>
     planned.run(posted, None).await
 }
 
+/// Why a crawl ended without a page, in words for its caller.
+fn without_pages(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Completed | Stop::Limit | Stop::Depth | Stop::Budget => {
+            "there was no page that the crawl may fetch, check `budget`, `blacklist`, `whitelist` and `limit`"
+        }
+        Stop::Spend => "a page may cost more than `max_credits_allowed` lets it, raise it",
+        Stop::Balance => "balance is zero",
+        Stop::Timeout => "the crawl's time was over before its first page, raise `crawl_timeout`",
+        Stop::Cancelled | Stop::HungUp => "the crawl was stopped before its first page",
+        Stop::ServerStopped => {
+            "the server was stopped before the first page, send the request again"
+        }
+        Stop::Failed => "the crawl failed by the server's doing, send the request again",
+    }
+}
+
 /// A crawl to its end, with its findings joined.
 struct Whole {
     url: String,
@@ -322,6 +340,7 @@ struct Whole {
 impl Whole {
     async fn of(posted: Posted, pipeline: Pipeline) -> Result<Self, ApiError> {
         let service = Arc::clone(&posted.service);
+        let account = posted.account.id.clone();
         let (planned, posted) = begin::planned_aside(posted, Verb::Pipeline(pipeline)).await?;
         let (url, choice, registry) = {
             let (plan, registry) = planned.first().ok_or(ApiError::Internal)?;
@@ -349,6 +368,13 @@ impl Whole {
             pages_left_out: Some(gathered.n_left_out).filter(|n| *n > 0),
             ids,
         };
+        let is_without_pages = gathered.n_pages == 0 && whole.failure.is_none();
+        if let Some(id) = whole.ids.first().filter(|_| is_without_pages) {
+            // The entries end only when the crawl's end is written down.
+            let stop = service.crawls().show(&account, id).await?.tally.stop;
+            let why = without_pages(stop.unwrap_or(Stop::Failed));
+            whole.failure = Some((crate::model::failure::status::UNKNOWN, why.to_owned()));
+        }
         for id in &whole.ids {
             let charge = service.pipelines().charge(id).await;
             whole.charge = charge.map_err(|error| {

@@ -27,6 +27,8 @@ const GROUP_TIME: Duration = Duration::from_millis(100);
 /// A group that failed is tried again after this, so often, before the crawl is given up.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRIES_MAX: usize = 20;
+/// Addresses that are written in one transaction: the ledger has the same writer, and waits for some hundredths of a second at most.
+const URLS_AT_ONCE: usize = 4_000;
 
 /// A page to be written down.
 #[derive(Debug)]
@@ -190,6 +192,7 @@ impl Writer {
         urls: &[UrlRow],
         counts: CrawlCounts,
     ) -> Result<(), StoreError> {
+        let urls = self.write_ahead(urls).await?;
         let entries: Vec<Bytes> = pages.iter().map(|page| page.entry.clone()).collect();
         let log = Arc::clone(&self.log);
         let must_last = self.job.in_background;
@@ -210,7 +213,7 @@ impl Writer {
         }
         let rows = pages.iter().zip(places).zip(self.last_seq + 1..);
         let progress = Progress {
-            urls: urls.to_vec(),
+            urls,
             pages: rows
                 .map(|((page, place), seq)| PageRow {
                     seq,
@@ -228,5 +231,73 @@ impl Writer {
         self.store
             .save_crawl_progress(&self.job.id, &progress)
             .await
+    }
+
+    /// Writes addresses in transactions of their own as long as there are too many for one, and returns those that are left for the
+    /// one with the pages.
+    async fn write_ahead(&self, urls: &[UrlRow]) -> Result<Vec<UrlRow>, StoreError> {
+        let (ahead, last) = parted(urls);
+        for urls in ahead {
+            let progress = Progress {
+                urls,
+                pages: Vec::new(),
+                counts: self.counts,
+            };
+            self.store
+                .save_crawl_progress(&self.job.id, &progress)
+                .await?;
+        }
+        Ok(last)
+    }
+}
+
+/// Rows in groups of [`URLS_AT_ONCE`] that are written ahead of the pages, and those that are written with them. A page is done only
+/// together with its entry, and numbers are stored without gaps: ahead of that it waits.
+fn parted(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
+    let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
+    let (ahead, rest) = urls.split_at(n_ahead);
+    let done = ahead.iter().filter(|row| row.state == UrlState::Done);
+    let last = done.chain(rest).cloned().collect();
+    let waiting = |row: &UrlRow| match row.state {
+        UrlState::Done => UrlRow {
+            state: UrlState::Waiting,
+            ..row.clone()
+        },
+        _ => row.clone(),
+    };
+    let ahead = ahead.chunks(URLS_AT_ONCE);
+    let ahead = ahead.map(|rows| rows.iter().map(waiting).collect());
+    (ahead.collect(), last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_addresses_are_written_in_groups_and_done_pages_with_their_entries() {
+        let row = |n: usize| UrlRow {
+            n: n as u32,
+            url: format!("https://a.example/{n}"),
+            depth: 0,
+            state: match n {
+                5 => UrlState::Done,
+                _ => UrlState::Waiting,
+            },
+        };
+        let urls: Vec<UrlRow> = (0..2 * URLS_AT_ONCE + 1).map(row).collect();
+        let (ahead, last) = parted(&urls);
+        assert_eq!(ahead.len(), 2);
+        assert!(ahead.iter().all(|group| group.len() == URLS_AT_ONCE));
+        assert!(
+            ahead
+                .concat()
+                .iter()
+                .all(|row| row.state == UrlState::Waiting)
+        );
+        let last: Vec<u32> = last.iter().map(|row| row.n).collect();
+        assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
+        let (ahead, last) = parted(&urls[..URLS_AT_ONCE]);
+        assert_eq!((ahead.len(), last.len()), (0, URLS_AT_ONCE));
     }
 }

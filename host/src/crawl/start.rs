@@ -288,8 +288,16 @@ async fn frontier(
         let frontier = Frontier::restore(Arc::clone(plan), rows.into_iter());
         return Ok((frontier, true));
     }
-    let mut frontier = Frontier::new(Arc::clone(plan));
-    frontier.add_seed();
+    let plan = Arc::clone(plan);
+    let begin = move || {
+        let mut frontier = Frontier::new(plan);
+        frontier.add_seed();
+        frontier
+    };
+    // A text may name a hundred thousand addresses.
+    let frontier = tokio::task::spawn_blocking(begin)
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
     Ok((frontier, false))
 }
 

@@ -11,7 +11,9 @@ use crate::store::AccountId;
 
 /// Most bytes of the findings of one crawl: they are in memory together when they are joined, and the analyst has them in a memory of
 /// its own several times over, which is bounded too.
-pub const FINDINGS_BYTES_MAX: usize = 16 << 20;
+pub const FINDINGS_BYTES_MAX: usize = 8 << 20;
+/// Most bytes of findings that are joined at once where parts do: a join takes time and memory with its findings.
+const PART_BYTES: usize = 1 << 20;
 /// Entries that are read from the page log at once; each may have ten megabytes of content.
 const ENTRIES_AT_ONCE: u32 = 8;
 
@@ -131,7 +133,26 @@ impl Gathered {
 
     /// Hands the findings out.
     pub(super) fn take(&mut self) -> Vec<Finding> {
+        self.n_bytes = 0;
         std::mem::take(&mut self.findings)
+    }
+
+    /// The same in parts of about [`PART_BYTES`], for what is merged later anyway.
+    pub(super) fn take_parts(&mut self) -> Vec<Vec<Finding>> {
+        let mut parts: Vec<Vec<Finding>> = Vec::new();
+        let mut room = 0;
+        for finding in self.take() {
+            let bytes = finding.url.len() + finding.value.len();
+            match parts.last_mut().filter(|_| bytes <= room) {
+                Some(part) => part.push(finding),
+                None => {
+                    parts.push(vec![finding]);
+                    room = PART_BYTES;
+                }
+            }
+            room = room.saturating_sub(bytes);
+        }
+        parts
     }
 
     fn note_model(&mut self, found: &RawValue) {
@@ -198,7 +219,14 @@ mod tests {
         for n in 0..20 {
             gathered.add(&entry(n, &large));
         }
-        assert_eq!(gathered.take().len(), 15);
-        assert_eq!((gathered.n_left_out, gathered.n_pages), (5, 20));
+        assert_eq!((gathered.n_left_out, gathered.n_pages), (13, 20));
+        let parts = gathered.take_parts();
+        assert_eq!(parts.len(), 7, "each is too large to be with another");
+        assert!(gathered.is_empty());
+        for n in 0..5 {
+            gathered.add(&entry(n, &json!({"pairs": []})));
+        }
+        let parts = gathered.take_parts();
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [5]);
     }
 }

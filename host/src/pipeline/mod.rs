@@ -18,7 +18,7 @@ use crate::extract::Analysis;
 use crate::model::Charge;
 use crate::page::Rooms;
 use crate::plan::{AnalystChoice, Pipeline};
-use crate::plugins::Registry;
+use crate::plugins::{Finding, Registry};
 use crate::store::{AccountId, ContactList, ContactWindow, Store, StoreError};
 
 pub use contacts::domain_of;
@@ -55,12 +55,20 @@ impl Pipelines {
         choice: &AnalystChoice,
         gathered: &mut Gathered,
     ) -> Result<Value, String> {
+        self.join_findings(registry, choice, gathered.take()).await
+    }
+
+    async fn join_findings(
+        &self,
+        registry: Arc<Registry>,
+        choice: &AnalystChoice,
+        findings: Vec<Finding>,
+    ) -> Result<Value, String> {
         let choice = AnalystChoice {
             model: None,
             ..choice.clone()
         };
         let deadline = Instant::now() + JOIN_TIME_MAX;
-        let findings = gathered.take();
         let joining = self
             .rooms
             .workers
@@ -131,11 +139,26 @@ impl Pipelines {
                 "pages of a crawl found more contacts than are stored at once"
             );
         }
-        let registry = Arc::clone(&ending.registry);
-        let joined = self.join(registry, choice, &mut gathered).await?;
-        let found = contacts::read(&joined, self.clock.now());
-        let left_out = self.store.save_contacts(&ending.account, &found).await;
-        match left_out.map_err(|error| error.to_string())? {
+        // The store merges them.
+        let (now, mut n_left_out, mut failure) = (self.clock.now(), 0, None);
+        for part in gathered.take_parts() {
+            let registry = Arc::clone(&ending.registry);
+            let joined = match self.join_findings(registry, choice, part).await {
+                Ok(joined) => joined,
+                // The others may be good.
+                Err(reason) => {
+                    failure = Some(reason);
+                    continue;
+                }
+            };
+            let found = contacts::read(&joined, now);
+            let left_out = self.store.save_contacts(&ending.account, &found).await;
+            n_left_out += left_out.map_err(|error| error.to_string())?;
+        }
+        if let Some(reason) = failure {
+            return Err(reason);
+        }
+        match n_left_out {
             0 => Ok(()),
             n => Err(format!(
                 "{n} were left out, the account has as many as it may"

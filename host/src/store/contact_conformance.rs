@@ -14,6 +14,10 @@ fn contact(domain: &str, value: &str, pages: &[&str], at: i64) -> Contact {
     }
 }
 
+fn contact_of_many(n: usize) -> Contact {
+    contact("c.com", &format!("{n}@c.com"), &["https://c.com/"], 1)
+}
+
 /// `acc_1` and `acc_2` exist.
 pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
     let (one, two) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
@@ -73,4 +77,13 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         (contact.first_seen, contact.last_seen),
         (Timestamp(5), Timestamp(20))
     );
+
+    let many: Vec<Contact> = (0..1_201).map(contact_of_many).collect();
+    for _ in 0..2 {
+        assert_eq!(store.save_contacts(&two, &many).await.expect("saved"), 0);
+        assert_eq!(
+            store.contacts(&two, all).await.expect("a list").count,
+            1_201
+        );
+    }
 }

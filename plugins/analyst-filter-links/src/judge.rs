@@ -43,6 +43,9 @@ pub(crate) struct Judged {
     /// The heading above, for a model.
     #[serde(skip)]
     pub(crate) heading: String,
+    /// Whether the rules of what is wanted leave it out, whatever a model says.
+    #[serde(skip)]
+    pub(crate) is_refused: bool,
 }
 
 /// The links of a page, best first; of equal ones the first on the page.
@@ -98,6 +101,7 @@ pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
             url: facts.link.url,
             text: facts.link.text,
             heading: facts.link.heading,
+            is_refused,
         });
     }
     let best = judged

@@ -175,8 +175,9 @@ impl Analyst for FilterLinks {
                 "pages are joined without a question".to_owned(),
             ));
         };
-        let mut links = judge::judge(document, &Wanted::of(&task.options)?);
-        let note = model::take(&mut links, recall(memo)?, &reply);
+        let wanted = Wanted::of(&task.options)?;
+        let mut links = judge::judge(document, &wanted);
+        let note = model::take(&mut links, recall(memo)?, wanted.threshold, &reply);
         Step::done(&answer(links, task.options.count(), Some(note)))
     }
 }

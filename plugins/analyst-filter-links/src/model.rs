@@ -1,6 +1,6 @@
 //! What a model is asked about links, and what is taken of its answer.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const PROMPT_CHARS_MAX: usize = 2_000;
 const TEXT_CHARS_MAX: usize = 120;
 /// Longest address that is offered, in characters.
 const URL_CHARS_MAX: usize = 200;
-/// Longest reason that is taken, in characters.
+/// Longest reason, in characters. It makes for a better choice and is not shown: nothing in it was checked.
 const REASON_CHARS_MAX: usize = 200;
 /// Score of a chosen link that the rules gave none.
 const CHOSEN: f32 = 0.5;
@@ -34,8 +34,6 @@ struct Said {
 #[derive(Deserialize)]
 struct SaidLink {
     number: i64,
-    #[serde(default)]
-    reason: String,
 }
 
 /// The question about the links, and how many of them it offers; `None` when there is nothing to ask.
@@ -102,7 +100,13 @@ fn schema(count: usize, n_offered: usize) -> Value {
 }
 
 /// Takes a reply into the links, the first `n_offered` of which were offered; what is to be said of the model.
-pub(crate) fn take(links: &mut [Judged], n_offered: usize, reply: &Reply<'_>) -> Value {
+/// Rules and `threshold` hold for what it chose too.
+pub(crate) fn take(
+    links: &mut [Judged],
+    n_offered: usize,
+    threshold: Option<f32>,
+    reply: &Reply<'_>,
+) -> Value {
     let Reply::Answer(answer) = reply else {
         return reply.note();
     };
@@ -110,34 +114,29 @@ pub(crate) fn take(links: &mut [Judged], n_offered: usize, reply: &Reply<'_>) ->
         return json!({"used": false, "reason": "the model's answer is not of the asked form"});
     };
     let n_offered = n_offered.min(links.len());
-    let mut chosen: BTreeMap<usize, String> = BTreeMap::new();
+    let mut chosen: BTreeSet<usize> = BTreeSet::new();
     for said in &said.links {
         // A number that was not offered is none, and one counts once.
         let at = usize::try_from(said.number)
             .ok()
             .and_then(|number| number.checked_sub(1));
         if let Some(at) = at.filter(|at| *at < n_offered) {
-            chosen.entry(at).or_insert_with(|| plain(&said.reason));
+            chosen.insert(at);
         }
     }
     for (at, link) in links.iter_mut().take(n_offered).enumerate() {
-        let reason = chosen.get(&at);
-        link.relevant = reason.is_some();
-        match reason {
-            Some(reason) => {
-                link.score = rounded(CHOSEN + (1.0 - CHOSEN) * link.score);
-                let said = if reason.is_empty() {
-                    String::new()
-                } else {
-                    format!(": “{reason}”")
-                };
-                link.reason = format!("the model chose it{said}; {}", link.reason);
-            }
-            None => {
-                link.score = rounded(CHOSEN * link.score);
-                link.reason = format!("the model did not choose it; {}", link.reason);
-            }
-        }
+        let is_chosen = chosen.contains(&at);
+        let is_taken = is_chosen && !link.is_refused;
+        link.score = rounded(match is_taken {
+            true => CHOSEN + (1.0 - CHOSEN) * link.score,
+            false => CHOSEN * link.score,
+        });
+        link.relevant = is_taken && link.score >= threshold.unwrap_or(0.0);
+        let said = match is_chosen {
+            true => "chosen by the model",
+            false => "not chosen by the model",
+        };
+        link.reason = format!("{said}; {}", link.reason);
     }
     links.sort_by(|one, other| {
         other
@@ -146,15 +145,4 @@ pub(crate) fn take(links: &mut [Judged], n_offered: usize, reply: &Reply<'_>) ->
             .then(other.score.total_cmp(&one.score))
     });
     reply.note()
-}
-
-/// A model's reason as one line of text; one with an address in it is left out, because nothing in it was checked.
-fn plain(reason: &str) -> String {
-    let reason: String = squeeze(reason)
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(REASON_CHARS_MAX)
-        .collect();
-    let has_address = reason.contains("://") || reason.contains("www.") || reason.contains('@');
-    if has_address { String::new() } else { reason }
 }

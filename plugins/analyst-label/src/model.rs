@@ -22,6 +22,8 @@ const MODEL_PART: f32 = 0.6;
 const UNSUPPORTED: f32 = 0.8;
 /// The same without a quotation that stands in the page.
 const UNQUOTED: f32 = 0.5;
+/// Shortest quotation that shows anything, in characters: any page has each shorter one somewhere.
+const QUOTE_CHARS_MIN: usize = 8;
 /// Least confidence of a label that is given.
 const CONFIDENCE_MIN: f32 = 0.15;
 
@@ -134,7 +136,8 @@ pub(crate) fn take(
         }
         let found = known.iter().find(|own| own.label == said.label);
         let sure = said.confidence.clamp(0.0, 1.0);
-        let is_quoted = holds(&page, &said.quote);
+        let is_quoted =
+            squeeze(&said.quote).chars().count() >= QUOTE_CHARS_MIN && holds(&page, &said.quote);
         let confidence = match (found, is_quoted) {
             (Some(found), _) => MODEL_PART * sure + (1.0 - MODEL_PART) * found.confidence,
             (None, true) => UNSUPPORTED * sure,

@@ -1,12 +1,19 @@
 //! Where a crawl begins.
 
+use url::Url;
+
 use super::Frontier;
 use super::scope::normal;
 use super::table::Standing;
 
+/// Seeds that are taken beyond `limit`, in place of those that turn out to be no page (robots, a redirect to a known one, budget).
+/// More of them would be work and rows in the store for pages that are never fetched.
+pub(super) const RESERVE_MAX: u64 = 1_000;
+
 impl Frontier {
-    /// Adds the seed, unless the crawl is of sitemaps only, and the other addresses where the crawl begins. The seed is always taken;
-    /// the others are as far as `blacklist` and `whitelist` let them.
+    /// Adds the seed, unless the crawl is of sitemaps only, and the other addresses where the crawl begins. A seed that the
+    /// caller named is always taken; the others, and the seed when it is the first of them, are as far as `blacklist` and `whitelist`
+    /// let them. Under a `limit` no more are taken than that and a reserve.
     pub fn add_seed(&mut self) {
         let Ok(seed) = self.plan.seed.url.clone() else {
             return;
@@ -14,9 +21,23 @@ impl Frontier {
         if self.plan.sitemap.only {
             return;
         }
-        self.insert(&normal(&seed), 0, Standing::Waiting);
+        let seed = normal(&seed);
         let named = self.plan.named.clone();
-        for (url, _) in named.iter().flat_map(|named| named.iter()) {
+        let mut named = named.iter().flat_map(|named| named.iter()).peekable();
+        // Then it was found, as all others were.
+        let is_found = named
+            .peek()
+            .and_then(|(url, _)| Url::parse(url).ok())
+            .is_some_and(|first| normal(&first) == seed);
+        if !is_found {
+            self.insert(&seed, 0, Standing::Waiting);
+        }
+        let limit = self.plan.limit.unwrap_or(u64::MAX);
+        let waiting_max = limit.saturating_add(RESERVE_MAX);
+        for (url, _) in named {
+            if self.levels.waiting() >= waiting_max {
+                break;
+            }
             if self.table.find(url).is_none() {
                 let standing = match self.scope.check(url) {
                     Ok(()) => Standing::Waiting,

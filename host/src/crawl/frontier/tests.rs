@@ -42,6 +42,50 @@ fn begun(plan: CrawlPlan) -> Frontier {
     frontier
 }
 
+#[test]
+fn under_a_limit_no_more_seeds_are_taken_than_it_and_a_reserve() {
+    let mut named = Discovered::default();
+    for n in 0..5_000 {
+        named.push(&format!("https://a.com/{n}"), false);
+    }
+    let named = Some(Arc::new(named));
+    let unlimited = CrawlPlan {
+        named: named.clone(),
+        ..plan("https://a.com/0")
+    };
+    assert_eq!(begun(unlimited).counts().waiting, 5_000);
+    let limited = CrawlPlan {
+        named,
+        limit: Some(7),
+        ..plan("https://a.com/0")
+    };
+    assert_eq!(begun(limited).counts().known, 7 + seeds::RESERVE_MAX);
+}
+
+#[test]
+fn a_seed_that_was_found_in_a_text_is_checked_as_the_others_are() {
+    let of_text = |named: &[&str]| CrawlPlan {
+        named: Some(Arc::new(found(named))),
+        scope: ScopePlan {
+            blacklist: vec![Pattern::Text("/private".to_owned())],
+            ..ScopePlan::default()
+        },
+        ..plan("https://a.com/private/1")
+    };
+    let mut frontier = begun(of_text(&["https://a.com/private/1", "https://b.com/2"]));
+    let page = leased(&mut frontier);
+    assert_eq!(page.url.as_str(), "https://b.com/2");
+    assert!(page.is_seed);
+    let mut none = begun(of_text(&["https://a.com/private/1"]));
+    assert!(matches!(none.lease(), Lease::Done(_)));
+    // One that the caller named is taken.
+    let mut frontier = begun(of_text(&["https://b.com/2"]));
+    assert_eq!(
+        leased(&mut frontier).url.as_str(),
+        "https://a.com/private/1"
+    );
+}
+
 fn leased(frontier: &mut Frontier) -> Leased {
     match frontier.lease() {
         Lease::Page(page) => page,

@@ -17,9 +17,9 @@ use url::Url;
 
 use crate::model::Discovered;
 
-/// Most addresses that are taken from one text. The largest text of the interface has room for fewer that are worth a page; a
-/// crawl would know ten million.
-pub const ADDRESSES_MAX: usize = 1_000_000;
+/// Most addresses that are taken from one text: each is a row in the store before the first page is fetched, and a request that costs
+/// nothing yet must not keep the store busy for long.
+pub const ADDRESSES_MAX: usize = 100_000;
 /// Longest address that is taken, in bytes; longer ones are no page of a site.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
@@ -49,7 +49,7 @@ struct Found {
     list: Discovered,
     /// Keyed at random, so that no text can choose addresses that collide.
     hasher: RandomState,
-    /// Hashes of the addresses in the list. Two of a million have the same one in one text of many millions.
+    /// Hashes of the addresses in the list. Two of a hundred thousand have the same one in one text of many millions.
     known: FxHashSet<u64>,
 }
 

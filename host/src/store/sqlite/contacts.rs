@@ -10,24 +10,34 @@ use crate::store::{AccountId, Contact, ContactList, ContactWindow, StoreError};
 
 const DOING: &str = "write contacts";
 
-/// Writes contacts, all or nothing: what is new of one that is known goes to what is there.
+/// Contacts that are written in one transaction; each is two statements, and the ledger waits meanwhile.
+pub(super) const SAVED_AT_ONCE: usize = 500;
+
+/// Writes a part of an account's contacts, all or nothing: what is new of one that is known goes to what is there, so that a part may
+/// be written again. `room` is how many more the account may have; it is counted with the first part.
 pub(super) async fn save(
     connection: &mut SqliteConnection,
     account: &AccountId,
     contacts: &[Contact],
+    room: &mut Option<u64>,
 ) -> Result<u64, StoreError> {
     let failed = failed_to(DOING);
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let known = sqlx::query("SELECT COUNT(*) FROM contacts WHERE account = ?")
-        .bind(account.as_str())
-        .fetch_one(&mut *transaction)
-        .await
-        .and_then(|row| row.try_get::<i64, _>(0))
-        .map_err(&failed)?;
-    let mut room = CONTACTS_MAX.saturating_sub(known.unsigned_abs());
+    let mut free = match *room {
+        Some(free) => free,
+        None => {
+            let known = sqlx::query("SELECT COUNT(*) FROM contacts WHERE account = ?")
+                .bind(account.as_str())
+                .fetch_one(&mut *transaction)
+                .await
+                .and_then(|row| row.try_get::<i64, _>(0))
+                .map_err(&failed)?;
+            CONTACTS_MAX.saturating_sub(known.unsigned_abs())
+        }
+    };
     let mut left_out = 0;
     for contact in contacts {
         let row = sqlx::query(
@@ -42,14 +52,15 @@ pub(super) async fn save(
         .map_err(&failed)?;
         match row {
             Some(row) => update(&mut transaction, &row, contact).await?,
-            None if room > 0 => {
+            None if free > 0 => {
                 insert(&mut transaction, account, contact).await?;
-                room -= 1;
+                free -= 1;
             }
             None => left_out += 1,
         }
     }
     transaction.commit().await.map_err(&failed)?;
+    *room = Some(free);
     Ok(left_out)
 }
 

@@ -177,8 +177,13 @@ impl Store for SqliteStore {
         contacts: &'a [Contact],
     ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
-            let mut writer = self.writer().await?;
-            contacts::save(writer.connection(), account, contacts).await
+            let (mut room, mut left_out) = (None, 0);
+            for part in contacts.chunks(contacts::SAVED_AT_ONCE) {
+                // Given back after each part: the ledger writes on the same connection.
+                let mut writer = self.writer().await?;
+                left_out += contacts::save(writer.connection(), account, part, &mut room).await?;
+            }
+            Ok(left_out)
         })
     }
 

@@ -247,17 +247,44 @@ fn a_model_chooses_by_numbers_and_wrong_numbers_count_for_nothing() {
     let mut found = relevant(analysis.answer());
     found.sort();
     assert_eq!(found, ["/a", "/c"]);
+    let said = analysis.answer().to_string();
     assert!(
-        !analysis.answer().to_string().contains("evil"),
-        "a reason with an address is not passed on"
+        !said.contains("evil") && !said.contains("ropes are used on boats"),
+        "{said}"
     );
     assert!(
-        analysis
-            .answer()
-            .to_string()
-            .contains("ropes are used on boats")
+        said.contains("\"reason\":\"chosen by the model; "),
+        "{said}"
     );
     assert_eq!(analysis.answer()["model"], json!({"used": true}));
+}
+
+#[test]
+fn rules_and_the_threshold_hold_for_what_a_model_chose_too() {
+    let html = html_of(&[
+        ("/news/boats-sold", "Boats sold"),
+        ("/boats", "Boats"),
+        ("/c", "Ropes"),
+    ]);
+    let all = |_: &_| {
+        Ok(
+            json!({"links": [{"number": 1, "reason": ""}, {"number": 2, "reason": ""}, {"number": 3, "reason": ""}]}),
+        )
+    };
+    let options = json!({"prompt": "boats, not news"});
+    let analysis = page(&html).analyse_with::<FilterLinks>(options, all);
+    let found = relevant(analysis.answer());
+    assert!(
+        found.iter().any(|url| url == "/boats") && !found.iter().any(|url| url.contains("news")),
+        "{found:?}"
+    );
+    let options = json!({"prompt": "boats", "threshold": 0.6});
+    let analysis = page(&html).analyse_with::<FilterLinks>(options, all);
+    let found = relevant(analysis.answer());
+    assert!(
+        found.iter().any(|url| url == "/boats") && !found.iter().any(|url| url == "/c"),
+        "{found:?}"
+    );
 }
 
 #[test]
