@@ -397,7 +397,13 @@ fn the_flat_rate_has_a_pool_of_its_own() {
     };
     let both = [Pool::Isp, Pool::Unlimited];
     check(&both, r#"{"url":"a"}"#, Pool::Unlimited, &[]);
-    check(&both, r#"{"url":"a","proxy":"isp"}"#, Pool::Isp, &[]);
+    // Its pages cost nothing, so no caller moves them to a pool that costs more.
+    check(
+        &both,
+        r#"{"url":"a","proxy":"isp"}"#,
+        Pool::Unlimited,
+        &["proxy"],
+    );
     check(&[Pool::Isp], r#"{"url":"a"}"#, Pool::Standard, &[]);
     check(
         &[],
