@@ -66,10 +66,9 @@ impl Fields {
         };
         let Unique(fields) = serde_json::from_slice(body)
             .map_err(|error| ApiError::Invalid(format!("send a JSON object: {error}")))?;
-        let is_unknown = |(name, value): &(&String, &Box<RawValue>)| {
-            !known.contains(&name.as_str()) && value.get() != "null"
-        };
-        let unknown = fields.iter().find(is_unknown).map(|(name, _)| name.clone());
+        let set = fields.iter().filter(|(_, value)| value.get() != "null");
+        let mut names = set.map(|(name, _)| name.as_str());
+        let unknown = names.find(|name| !known.contains(name)).map(str::to_owned);
         match unknown {
             None => Ok(Self(fields)),
             Some(unknown) => {
