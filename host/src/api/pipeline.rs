@@ -125,7 +125,7 @@ impl From<ModelUse> for ModelView {
     description = "Crawls and finds contacts: each page's entry has them in `contacts`. All that a crawl found is kept, see \
         `GET /data/contacts`. Deprecated.",
     request_body(content = PipelineObject, description = "The parameters of `/crawl` and those of the pipeline",
-        example = json!({"url": "https://example.com", "limit": 20, "country": "DE", "return_format": "empty"})),
+        example = json!({"url": "http://sample.trawl.test/", "limit": 3, "country": "DE", "return_format": "empty"})),
     responses(
         (status = 200, description = "One entry a page, with `contacts`", body = Vec<Entry>, example = json!([{
             "url": "https://example.com/contact", "status": 200, "content": "", "error": null, "duration_elasped_ms": 84,
@@ -134,9 +134,6 @@ impl From<ModelUse> for ModelView {
             "costs": {"ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000001256,
                 "transform_cost": 0.000000002, "total_cost": 0.00000127},
         }])),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]
@@ -157,7 +154,7 @@ pub(super) async fn extract_contacts(
     path = "/pipeline/label",
     description = "Crawls and says what each page is about: its entry has it in `labels`. Deprecated.",
     request_body(content = PipelineObject, description = "The parameters of `/crawl` and those of the pipeline",
-        example = json!({"url": "https://example.com", "limit": 5, "labels": ["shop", "news", "documentation"]})),
+        example = json!({"url": "http://sample.trawl.test/", "limit": 2, "labels": ["shop", "sailing", "documentation"]})),
     responses(
         (status = 200, description = "One entry a page, with `labels`", body = Vec<Entry>, example = json!([{
             "url": "https://example.com/", "status": 200, "content": "<!doctype html>", "error": null, "duration_elasped_ms": 84,
@@ -165,9 +162,6 @@ pub(super) async fn extract_contacts(
             "costs": {"ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000001256,
                 "transform_cost": 0.000000002, "total_cost": 0.00000127},
         }])),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]
@@ -189,13 +183,12 @@ pub(super) async fn label(
     description = "Takes text, markdown or HTML and crawls every address in it as one crawl: one `limit`, one bill. `depth` is 0 when not \
         set: the named pages themselves. Deprecated.",
     request_body(content = PipelineObject, description = "The parameters of `/crawl` but for `url`, and `text`",
-        example = json!({"text": "See https://example.com and [the docs](https://example.org/docs).", "limit": 10, "return_format": "markdown"})),
+        example = json!({"text": "See http://sample.trawl.test/tides and [the knots](http://sample.trawl.test/knots).", "limit": 10,
+            "return_format": "markdown"})),
     responses(
         (status = 200, description = "One entry a page; an empty list when the text has no address", body = Vec<Entry>),
         (status = 400, description = "A parameter is wrong; the text begins with its name",
             example = json!({"error": "text: is missing, send the text with the addresses in it"})),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
         (status = 413, description = "The text has more than 10,000,000 bytes"),
     ),
     security(("key" = []))
@@ -217,12 +210,9 @@ pub(super) async fn crawl_text(
     path = "/pipeline/extract-qa",
     description = "Crawls and answers an inquiry with questions and answers that stand on the pages. Deprecated.",
     request_body(content = PipelineObject, description = "One object: the parameters of `/crawl` and those of the pipeline",
-        example = json!({"url": "https://example.com", "limit": 10, "prompt": "opening hours", "count": 5})),
+        example = json!({"url": "http://sample.trawl.test/", "limit": 4, "prompt": "What is the rule of twelfths?", "count": 5})),
     responses(
         (status = 200, description = "The best pairs of all pages", body = QaAnswer),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]
@@ -260,12 +250,9 @@ pub(super) async fn extract_qa(
     path = "/pipeline/filter-links",
     description = "Crawls and sorts out the links that matter. Deprecated.",
     request_body(content = PipelineObject, description = "One object: the parameters of `/crawl` and those of the pipeline",
-        example = json!({"url": "https://example.com", "limit": 3, "prompt": "prices", "content_type": ["product"]})),
+        example = json!({"url": "http://sample.trawl.test/", "limit": 2, "prompt": "knots"})),
     responses(
         (status = 200, description = "The relevant links of all pages", body = LinksAnswer),
-        (status = 400, description = "A parameter is wrong; the text begins with its name"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "No money is left", example = json!({"error": "balance is zero"})),
     ),
     security(("key" = []))
 )]

@@ -137,6 +137,28 @@ async fn examples_fit_their_schemas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn examples_ask_for_nothing_but_the_sample_site() {
+    let surface = Surface::start().await;
+    for operation in surface.operations() {
+        let Some(example) = operation.example(&surface.document) else {
+            continue;
+        };
+        let text = example.to_string();
+        // What is handed in, and who is told, is not fetched.
+        let is_fetched = !["/transform", "/notices"]
+            .iter()
+            .any(|end| operation.path.ends_with(end));
+        let addresses = text.matches("http://").count() + text.matches("https://").count();
+        let of_sample = text.matches("http://sample.trawl.test/").count();
+        assert!(
+            !is_fetched || addresses == of_sample,
+            "{}: {text}",
+            operation.name()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lists_of_entries_also_come_as_lines() {
     let surface = Surface::start().await;
     let mut n_checked = 0;
