@@ -75,6 +75,12 @@ const OF_WORK: [Shared; 2] = [
     },
 ];
 
+const OF_PARAMETERS: [Shared; 1] = [Shared {
+    status: "400",
+    description: "A part of the path or of the query is wrong",
+    text: "limit: write a number from 1 on",
+}];
+
 const OF_ANY: [Shared; 1] = [Shared {
     status: "500",
     description: "A bug; the request was not completed and nothing was charged for what was not delivered",
@@ -142,11 +148,15 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     if is_work {
         idempotency(operation);
     }
+    let has_parameters = operation.get("parameters").is_some();
     let responses = operation.pointer_mut("/responses");
     let Some(responses) = responses.and_then(Value::as_object_mut) else {
         return;
     };
     add(responses, &OF_ANY);
+    if has_parameters {
+        add(responses, &OF_PARAMETERS);
+    }
     if is_keyed {
         add(responses, &OF_A_KEY);
     }
