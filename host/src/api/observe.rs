@@ -10,6 +10,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
+use super::pipeline;
+
 const REQUEST_ID: &str = "x-request-id";
 /// Longest id taken over from a caller.
 const REQUEST_ID_BYTES_MAX: usize = 64;
@@ -23,6 +25,7 @@ pub(super) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
     let method = request.method().clone();
+    let is_deprecated = pipeline::is_deprecated(request.uri().path());
     let route = request
         .extensions()
         .get::<MatchedPath>()
@@ -51,6 +54,9 @@ pub(super) async fn observe(mut request: Request, next: Next) -> Response {
             "request answered"
         )
     });
+    if is_deprecated {
+        pipeline::tell_deprecation(response.headers_mut());
+    }
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }

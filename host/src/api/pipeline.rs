@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -30,18 +29,16 @@ const DEPRECATED: HeaderValue = HeaderValue::from_static("@1735689600");
 /// What to use instead. RFC 9745 section 3; RFC 5829 section 3.3.
 const SUCCESSOR: HeaderValue = HeaderValue::from_static("</scrape>; rel=\"successor-version\"");
 
-/// Tells of each answer below `/pipeline/`, errors too, that the endpoint is deprecated.
-pub(super) async fn tell_deprecation(request: Request, next: Next) -> Response {
-    let path = request.uri().path();
+/// Whether a path, with or without its version, is below `/pipeline/`.
+pub(super) fn is_deprecated(path: &str) -> bool {
     let path = path.strip_prefix("/v1").unwrap_or(path);
-    let is_pipeline = path.starts_with("/pipeline/");
-    let mut response = next.run(request).await;
-    if is_pipeline {
-        let headers = response.headers_mut();
-        headers.insert("deprecation", DEPRECATED);
-        headers.insert(header::LINK, SUCCESSOR);
-    }
-    response
+    path.starts_with("/pipeline/")
+}
+
+/// Tells of an answer, errors too, that its endpoint is deprecated.
+pub(super) fn tell_deprecation(headers: &mut HeaderMap) {
+    headers.insert("deprecation", DEPRECATED);
+    headers.insert(header::LINK, SUCCESSOR);
 }
 
 /// Answer of `/pipeline/extract-qa`.

@@ -36,7 +36,6 @@ pub fn router(service: Arc<dyn Service>) -> Router {
     // Outside in. One stack, because a router boxes what it adds a layer to, and copies every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
-        .layer(from_fn(pipeline::tell_deprecation))
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(compression)
         .layer(DefaultBodyLimit::disable())

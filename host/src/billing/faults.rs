@@ -13,9 +13,8 @@ use crate::model::{Stop, UrlRow};
 use crate::secret::Secret;
 use crate::store::sqlite::SqliteStore;
 use crate::store::{
-    AccountRecord, AnswerKey, Contact, ContactList, ContactWindow, CrawlRecord, CrawlState,
-    DataDir, KeptAnswer, OpenReserve, OutboxRow, PageRow, Progress, Records, StoreFuture,
-    Subscription, Written,
+    AccountRecord, AnswerKey, Contact, CrawlRecord, CrawlState, Cut, DataDir, KeptAnswer,
+    OpenReserve, OutboxRow, PageRow, Progress, Records, Rows, StoreFuture, Subscription, Written,
 };
 
 const WORKS: u8 = 0;
@@ -115,9 +114,10 @@ impl Store for Faulty {
     fn contacts<'a>(
         &'a self,
         account: &'a AccountId,
-        window: ContactWindow<'a>,
-    ) -> StoreFuture<'a, ContactList> {
-        self.store.contacts(account, window)
+        domain: Option<&'a str>,
+        cut: Cut,
+    ) -> StoreFuture<'a, Rows<Contact>> {
+        self.store.contacts(account, domain, cut)
     }
 
     fn statement<'a>(

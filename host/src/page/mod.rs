@@ -1,6 +1,7 @@
 //! One page from plan to outcome: hold, serve, extract, price, settle.
 
 mod analysis;
+mod compose;
 mod outcome;
 mod run;
 

@@ -19,7 +19,7 @@ use crate::model::Charge;
 use crate::page::Rooms;
 use crate::plan::{AnalystChoice, Pipeline};
 use crate::plugins::{Finding, Registry};
-use crate::store::{AccountId, ContactList, ContactWindow, Store, StoreError};
+use crate::store::{AccountId, Contact, Cut, Rows, Store, StoreError};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
@@ -89,16 +89,17 @@ impl Pipelines {
         self.store.run_charge(crawl).await
     }
 
-    /// Contacts of an account, the last found first.
+    /// Part of an account's contacts, those of one domain alone when it is named; the last found first.
     ///
     /// # Errors
     /// The store failed.
     pub async fn contacts(
         &self,
         account: &AccountId,
-        window: ContactWindow<'_>,
-    ) -> Result<ContactList, StoreError> {
-        self.store.contacts(account, window).await
+        domain: Option<&str>,
+        cut: Cut,
+    ) -> Result<Rows<Contact>, StoreError> {
+        self.store.contacts(account, domain, cut).await
     }
 
     /// Stores the contacts of a crawl that is at its end, if it looked for any. Failures are in the log: the caller has the contacts in

@@ -25,23 +25,3 @@ pub struct Contact {
     /// When it was found last.
     pub last_seen: Timestamp,
 }
-
-/// A part of an account's contacts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ContactList {
-    /// Those of the part, newest first.
-    pub contacts: Vec<Contact>,
-    /// How many there are in all parts.
-    pub count: u64,
-}
-
-/// Which contacts are wanted.
-#[derive(Clone, Copy, Debug)]
-pub struct ContactWindow<'a> {
-    /// Of this domain alone.
-    pub domain: Option<&'a str>,
-    /// How many are passed over.
-    pub skip: u64,
-    /// Most that are wanted.
-    pub limit: u32,
-}

@@ -21,14 +21,16 @@ fn contact_of_many(n: usize) -> Contact {
 /// `acc_1` and `acc_2` exist.
 pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
     let (one, two) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
-    let all = ContactWindow {
-        domain: None,
-        skip: 0,
+    let all = Cut {
         limit: 10,
+        offset: 0,
     };
     assert_eq!(
-        store.contacts(&one, all).await.expect("none"),
-        ContactList::default()
+        store.contacts(&one, None, all).await.expect("none"),
+        Rows {
+            rows: Vec::new(),
+            count: 0
+        }
     );
     let found = [
         contact("a.com", "x@a.com", &["https://a.com/1"], 10),
@@ -42,7 +44,7 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         20,
     )];
     assert_eq!(store.save_contacts(&one, &again).await.expect("saved"), 0);
-    let listed = store.contacts(&one, all).await.expect("a list");
+    let listed = store.contacts(&one, None, all).await.expect("a list");
     assert_eq!(listed.count, 2);
     let merged = Contact {
         first_seen: Timestamp(10),
@@ -53,25 +55,33 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
             20,
         )
     };
-    assert_eq!(listed.contacts, [merged.clone(), found[1].clone()]);
-    let part = ContactWindow {
-        domain: Some("a.com"),
-        skip: 0,
+    assert_eq!(listed.rows, [merged.clone(), found[1].clone()]);
+    let part = Cut {
         limit: 1,
+        offset: 0,
     };
-    let listed = store.contacts(&one, part).await.expect("a list");
-    assert_eq!((listed.count, listed.contacts), (1, vec![merged]));
-    let behind = ContactWindow { skip: 1, ..all };
-    let listed = store.contacts(&one, behind).await.expect("a list");
-    assert_eq!((listed.count, listed.contacts.len()), (2, 1));
-    assert_eq!(store.contacts(&two, all).await.expect("none").count, 0);
+    let listed = store
+        .contacts(&one, Some("a.com"), part)
+        .await
+        .expect("a list");
+    assert_eq!((listed.count, listed.rows), (1, vec![merged]));
+    let behind = Cut { offset: 1, ..all };
+    let listed = store.contacts(&one, None, behind).await.expect("a list");
+    assert_eq!((listed.count, listed.rows.len()), (2, 1));
+    assert_eq!(
+        store.contacts(&two, None, all).await.expect("none").count,
+        0
+    );
 
     let many: Vec<String> = (0..300).map(|n| format!("https://a.com/{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let everywhere = [contact("a.com", "x@a.com", &many, 5)];
     store.save_contacts(&one, &everywhere).await.expect("saved");
-    let listed = store.contacts(&one, part).await.expect("a list");
-    let contact = &listed.contacts[0];
+    let listed = store
+        .contacts(&one, Some("a.com"), part)
+        .await
+        .expect("a list");
+    let contact = &listed.rows[0];
     assert_eq!(contact.pages.len(), CONTACT_PAGES_MAX);
     assert_eq!(
         (contact.first_seen, contact.last_seen),
@@ -82,7 +92,7 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
     for _ in 0..2 {
         assert_eq!(store.save_contacts(&two, &many).await.expect("saved"), 0);
         assert_eq!(
-            store.contacts(&two, all).await.expect("a list").count,
+            store.contacts(&two, None, all).await.expect("a list").count,
             1_201
         );
     }

@@ -33,7 +33,7 @@ use crate::secret::Secret;
 
 pub use account::{AccountId, AccountRecord, KeyRecord, Notice, Told};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
-pub use contact::{CONTACT_PAGES_MAX, Contact, ContactList, ContactWindow};
+pub use contact::{CONTACT_PAGES_MAX, Contact};
 pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress};
 pub use data_dir::{DataDir, DataDirError};
 pub use ledger::{
@@ -107,12 +107,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         contacts: &'a [Contact],
     ) -> StoreFuture<'a, u64>;
 
-    /// Contacts of an account, the last found first.
+    /// Part of an account's contacts, those of one domain alone when it is named; the last found first.
     fn contacts<'a>(
         &'a self,
         account: &'a AccountId,
-        window: ContactWindow<'a>,
-    ) -> StoreFuture<'a, ContactList>;
+        domain: Option<&'a str>,
+        cut: Cut,
+    ) -> StoreFuture<'a, Rows<Contact>>;
 
     /// A page of an account's entries in the order they were written, with sums over the whole window.
     fn statement<'a>(

@@ -6,7 +6,7 @@ use sqlx::{Connection, Row};
 use super::{column, failed_to};
 use crate::clock::Timestamp;
 use crate::store::contact::{CONTACT_PAGES_MAX, CONTACTS_MAX};
-use crate::store::{AccountId, Contact, ContactList, ContactWindow, StoreError};
+use crate::store::{AccountId, Contact, Cut, Rows, StoreError};
 
 const DOING: &str = "write contacts";
 
@@ -116,17 +116,18 @@ async fn update(
 pub(super) async fn list(
     readers: &SqlitePool,
     account: &AccountId,
-    window: ContactWindow<'_>,
-) -> Result<ContactList, StoreError> {
+    domain: Option<&str>,
+    cut: Cut,
+) -> Result<Rows<Contact>, StoreError> {
     let failed = failed_to("read contacts");
     let rows = sqlx::query(
         "SELECT * FROM contacts WHERE account = ?1 AND (?2 IS NULL OR domain = ?2)
          ORDER BY last_seen DESC, seq DESC LIMIT ?3 OFFSET ?4",
     )
     .bind(account.as_str())
-    .bind(window.domain)
-    .bind(window.limit)
-    .bind(i64::try_from(window.skip).unwrap_or(i64::MAX))
+    .bind(domain)
+    .bind(cut.limit)
+    .bind(i64::try_from(cut.offset).unwrap_or(i64::MAX))
     .fetch_all(readers)
     .await
     .map_err(&failed)?;
@@ -134,13 +135,13 @@ pub(super) async fn list(
         "SELECT COUNT(*) FROM contacts WHERE account = ?1 AND (?2 IS NULL OR domain = ?2)",
     )
     .bind(account.as_str())
-    .bind(window.domain)
+    .bind(domain)
     .fetch_one(readers)
     .await
     .and_then(|row| row.try_get::<i64, _>(0))
     .map_err(&failed)?;
-    Ok(ContactList {
-        contacts: rows.iter().map(contact).collect::<Result<_, _>>()?,
+    Ok(Rows {
+        rows: rows.iter().map(contact).collect::<Result<_, _>>()?,
         count: count.unsigned_abs(),
     })
 }

@@ -23,10 +23,9 @@ use tokio::sync::{Mutex, MutexGuard};
 use crawls::Expiry;
 
 use super::{
-    AccountId, AccountRecord, AnswerKey, Audit, Contact, ContactList, ContactWindow, CrawlRecord,
-    CrawlState, DataDir, Entry, KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted,
-    Progress, Records, StatementPage, Store, StoreError, StoreFuture, Subscription, Window,
-    Written,
+    AccountId, AccountRecord, AnswerKey, Audit, Contact, CrawlRecord, CrawlState, Cut, DataDir,
+    Entry, KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, Records, Rows,
+    StatementPage, Store, StoreError, StoreFuture, Subscription, Window, Written,
 };
 use crate::clock::Timestamp;
 use crate::model::{Charge, Nanodollars, Stop, UrlRow};
@@ -190,9 +189,10 @@ impl Store for SqliteStore {
     fn contacts<'a>(
         &'a self,
         account: &'a AccountId,
-        window: ContactWindow<'a>,
-    ) -> StoreFuture<'a, ContactList> {
-        Box::pin(contacts::list(&self.readers, account, window))
+        domain: Option<&'a str>,
+        cut: Cut,
+    ) -> StoreFuture<'a, Rows<Contact>> {
+        Box::pin(contacts::list(&self.readers, account, domain, cut))
     }
 
     fn statement<'a>(
