@@ -22,7 +22,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     stages.run("guests", || guests::build(None))?;
     stages.run("pages", pages)?;
     stages.run("lints", lints)?;
-    stages.run("server", || host::build(true))?;
+    stages.run("server", host::build_quickly)?;
     stages.run("skeletons", skeletons)?;
     let tally = stages.run("tests", || tests(None))?;
     eprintln!("\n{}", stages.summary());
@@ -32,6 +32,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
 /// The plugins, then the tests with `filter` in their name.
 pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
     guests::build(None)?;
+    host::build_quickly()?;
     let tally = tests(Some(filter))?;
     if tally.passed == 0 {
         bail!("no test has `{filter}` in its name");
@@ -137,7 +138,8 @@ struct Tally {
 
 /// Runs the workspace's tests, shows their output as it comes, and counts.
 fn tests(filter: Option<&str>) -> anyhow::Result<Tally> {
-    let mut command = workspace::cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+    let mut command =
+        workspace::quick_cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
     command
         .args(filter)
         .stdin(Stdio::null())

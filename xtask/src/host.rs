@@ -18,6 +18,16 @@ pub(crate) fn build(release: bool) -> anyhow::Result<()> {
     workspace::run(&mut command)
 }
 
+/// Builds the server that the tests start, without optimising it.
+pub(crate) fn build_quickly() -> anyhow::Result<()> {
+    workspace::run(&mut workspace::quick_cargo(&[
+        "build",
+        "--release",
+        "--workspace",
+        "--bins",
+    ]))
+}
+
 /// Builds plugins and server, then becomes the server: signals and the exit status are its own.
 pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
     browser::ensure();
