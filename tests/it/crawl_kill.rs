@@ -30,12 +30,12 @@ fn put_up(site: &FakeSite) {
     }
 }
 
-async fn state(server: &ServerProcess, id: &str) -> Value {
+pub(crate) async fn state(server: &ServerProcess, id: &str) -> Value {
     server.get(&format!("/crawl/{id}")).await.json()
 }
 
 /// Status of every entry by address; an address twice is a failure.
-async fn delivered(server: &ServerProcess, id: &str) -> BTreeMap<String, u64> {
+pub(crate) async fn delivered(server: &ServerProcess, id: &str) -> BTreeMap<String, u64> {
     let mut pages = BTreeMap::new();
     let mut cursor = 0;
     loop {

@@ -120,11 +120,8 @@ fn skeletons() -> anyhow::Result<()> {
 fn trawl(dir: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let root = workspace::root();
     let mut command = trawl_guest_build::cargo(root.join("target/release/trawl"));
-    // One folder for the crates that all skeletons share.
-    command.env(
-        "TRAWL_PLUGIN_TARGET_DIR",
-        root.join("target/skeletons/target"),
-    );
+    // One folder for the crates that all skeletons share with our own plugins.
+    command.env("TRAWL_PLUGIN_TARGET_DIR", root.join("target"));
     workspace::run(command.current_dir(dir).arg("plugin").args(arguments))
 }
 

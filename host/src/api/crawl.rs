@@ -23,6 +23,7 @@ use crate::billing::Account;
 use crate::clock::Timestamp;
 use crate::crawl::{Crawls, Shown};
 use crate::model::{Stop, UrlState};
+use crate::plan::Pipeline;
 use crate::store::CrawlState;
 
 /// Entries of one answer of `/crawl/{id}/pages` when the caller names no number, and the most it may name.
@@ -136,6 +137,8 @@ impl CrawlStatus {
             in_flight: tally.urls.in_flight,
             skipped: tally.urls.skipped,
         });
+        let pipeline = Pipeline::named(&record.verb);
+        let request = super::wire::shown_request(record.request, pipeline);
         Self {
             id: record.id,
             state: tally.state.name(),
@@ -150,7 +153,7 @@ impl CrawlStatus {
                 credits: tally.spent.credits_text(),
             },
             urls,
-            request: RawValue::from_string(record.request).unwrap_or_default(),
+            request: RawValue::from_string(request).unwrap_or_default(),
             created_at: record.created.unix_seconds(),
             ended_at: record.ended.map(Timestamp::unix_seconds),
         }

@@ -284,21 +284,21 @@ async fn frontier(
             rows.extend(more);
         }
     }
-    if !rows.is_empty() {
-        let frontier = Frontier::restore(Arc::clone(plan), rows.into_iter());
-        return Ok((frontier, true));
-    }
+    let was_begun = !rows.is_empty();
     let plan = Arc::clone(plan);
-    let begin = move || {
-        let mut frontier = Frontier::new(plan);
-        frontier.add_seed();
-        frontier
+    let begin = move || match was_begun {
+        true => Frontier::restore(plan, rows.into_iter()),
+        false => {
+            let mut frontier = Frontier::new(plan);
+            frontier.add_seed();
+            frontier
+        }
     };
     // A text may name a hundred thousand addresses.
     let frontier = tokio::task::spawn_blocking(begin)
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    Ok((frontier, false))
+    Ok((frontier, was_begun))
 }
 
 async fn open_log(crawls: &Crawls, job: &Job) -> Result<PageLog, StoreError> {

@@ -215,3 +215,29 @@ async fn what_cannot_be_done_is_said_with_the_parameters_name() {
     assert_eq!(refused.status, 401);
     assert_deprecated(&refused);
 }
+
+#[tokio::test]
+async fn a_crawl_without_a_page_says_why() {
+    let site = site().await;
+    let qa = saying("qa", &json!({"pairs": []}), &json!({"content": []}));
+    let links = saying(
+        "filter_links",
+        &json!({"links": []}),
+        &json!({"relevant_urls": []}),
+    );
+    let app = TestApp::of(world(&[&qa, &links])).await;
+    for path in [QA, LINKS] {
+        let body = request(&site, json!({"budget": {"/": 0}}));
+        let answer = app.post(path, &[], &body).await;
+        assert_deprecated(&answer);
+        let answer = answer.json();
+        assert_eq!(answer["status"], 599, "{answer}");
+        assert_eq!(
+            answer["error"],
+            "there was no page that the crawl may fetch, check `budget`, `blacklist`, `whitelist` and `limit`"
+        );
+        assert_eq!(total(&answer["cost"]), 0);
+    }
+    assert!(site.requests().is_empty());
+    assert_eq!(paid(&app).await, 0);
+}

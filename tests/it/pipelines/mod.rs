@@ -2,6 +2,7 @@
 
 mod answers;
 mod first_party;
+mod killed;
 mod model;
 mod text;
 

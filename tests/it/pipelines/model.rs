@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use trawl::config::AiSettings;
-use trawl_tests::{ModelServer, Saying};
+use trawl_tests::{ModelServer, Saying, ServerProcess};
 
 use super::*;
 
@@ -207,7 +207,12 @@ async fn the_key_is_in_no_answer_and_in_no_file() {
         );
     }
     app.app.close().await;
-    let mut folders = vec![app.world.data()];
+    assert_not_below(&app.world.data());
+}
+
+/// No file below this folder has the key in it.
+fn assert_not_below(folder: &std::path::Path) {
+    let mut folders = vec![folder.to_owned()];
     let mut n_files = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -216,16 +221,51 @@ async fn the_key_is_in_no_answer_and_in_no_file() {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                let bytes = std::fs::read(entry.path()).unwrap();
-                let is_there = bytes
-                    .windows(KEY.len())
-                    .any(|window| window == KEY.as_bytes());
-                assert!(!is_there, "{}", entry.path().display());
+                assert_not_in(&entry.path());
                 n_files += 1;
             }
         }
     }
     assert!(n_files > 0);
+}
+
+fn assert_not_in(file: &std::path::Path) {
+    let bytes = std::fs::read(file).unwrap();
+    let is_there = bytes
+        .windows(KEY.len())
+        .any(|window| window == KEY.as_bytes());
+    assert!(!is_there, "{}", file.display());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_is_in_no_log() {
+    let site = site().await;
+    for saying in [Saying::Head, Saying::Status(401), Saying::Silence] {
+        let model = ModelServer::start(saying).await;
+        let mut world = World::new();
+        world.log = "trace";
+        world.config = format!(
+            "[ai]\nbase = \"http://{}/v1\"\nmodel = \"small\"\nkey_env = \"AI_KEY\"\ntimeout = 1\n",
+            model.address
+        );
+        world
+            .environment
+            .push(("AI_KEY".to_owned(), KEY.to_owned()));
+        let mut server = ServerProcess::start(world);
+        let answer = server.post(CONTACTS, &[], &request(&site, json!({}))).await;
+        assert_eq!(entries(&answer).len(), 3);
+        assert!(!model.asked().is_empty());
+        assert!(!server.greeting.contains(KEY));
+        server.stop();
+        let log = server.world.path("log");
+        let n_bytes = std::fs::metadata(&log).unwrap().len();
+        assert!(
+            n_bytes > 5_000,
+            "a log at the lowest level, not {n_bytes} bytes"
+        );
+        assert_not_in(&log);
+        assert_not_below(&server.world.data());
+    }
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn every_address_is_a_seed_of_one_crawl() {
     assert_eq!(id.len(), 32, "it is one crawl");
     let shown = app.get(&format!("/crawl/{id}")).await.json();
     assert_eq!(shown["pages"], 3);
-    assert_eq!(shown["request"]["text"], format!("{} bytes", text.len()));
+    assert_eq!(shown["request"]["text"], "3 addresses");
 
     let answer = app.post(TEXT, &[], &body(&text, json!({"limit": 2}))).await;
     assert_eq!(entries(&answer).len(), 2);
@@ -114,7 +114,7 @@ async fn a_text_cannot_make_the_server_send_a_callers_secrets_or_reach_what_is_c
     world.allow_private = &["127.0.0.1/32"];
     let app = TestApp::of(world).await;
     let more = json!({
-        "headers": {"Authorization": "Bearer canary-secret"}, "cookies": "sid=canary-secret", "run_in_background": true, "url": "https://x.example",
+        "headers": {"Authorization": "Bearer canary-secret"}, "cookies": "sid=canary-secret", "url": "https://x.example",
     });
     let text = format!(
         "{} http://127.0.0.3:1/ file:///etc/passwd http://169.254.169.254/latest",
@@ -122,7 +122,7 @@ async fn a_text_cannot_make_the_server_send_a_callers_secrets_or_reach_what_is_c
     );
     let answer = app.post(TEXT, &[], &body(&text, more)).await;
     let ignored = answer.header("x-ignored-parameters").to_owned();
-    for name in ["headers", "cookies", "run_in_background", "url"] {
+    for name in ["headers", "cookies", "url"] {
         assert!(ignored.contains(name), "{ignored}");
     }
     let entries = entries(&answer);

@@ -19,7 +19,7 @@ mod tests;
 pub(crate) use costs::{Costs, dollars};
 pub(crate) use into_crawl::{CrawlRequest, crawl_request};
 pub(crate) use into_plan::{Ground, RequestError, Verb, scrape_plan};
-pub(crate) use pipeline::PipelineObject;
+pub(crate) use pipeline::{PipelineObject, shown_request};
 pub(crate) use plan_limits::refuse_ai;
 pub(crate) use request::ScrapeRequest;
 pub(crate) use resume::with_secrets;

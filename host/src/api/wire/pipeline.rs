@@ -22,12 +22,15 @@ const TEXT_BYTES_MAX: usize = 10_000_000;
 const PROMPT_BYTES_MAX: usize = 16_384;
 
 const MODEL: &str = "model";
+const TEXT: &str = "text";
+/// Ahead of a `text` that lists addresses, a line each: U+001E, "record separator", which no prose has.
+const LISTED: char = '\u{1e}';
 /// The names of all parameters of [`PipelineRequest`].
 const OWN: [&str; 9] = [
     "prompt",
     "custom_prompt",
     MODEL,
-    "text",
+    TEXT,
     "labels",
     "count",
     "content_type",
@@ -64,7 +67,7 @@ pub(crate) struct PipelineRequest {
 }
 
 impl WireObject for PipelineRequest {
-    const LARGE_FIELDS: &'static [&'static str] = &["text"];
+    const LARGE_FIELDS: &'static [&'static str] = &[TEXT];
 }
 
 /// The whole request object of a pipeline, for the interface's description.
@@ -88,7 +91,8 @@ pub(super) struct Extra {
     analyst: Option<AnalystChoice>,
     /// The addresses of the text.
     found: Option<Arc<Discovered>>,
-    text_bytes: usize,
+    /// Whether the crawl outlives the process, and must find them again.
+    in_background: bool,
 }
 
 impl Extra {
@@ -120,15 +124,15 @@ impl Extra {
             .filter(|name| !name.is_empty());
         let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
         without(MODEL, is_ours && pipeline.analyst().is_some());
-        let in_background = matches!(pipeline, Pipeline::ExtractContacts | Pipeline::Label);
-        if !in_background && sent.value.run_in_background.take() == Some(true) {
+        // What is joined is the answer itself.
+        if pipeline.is_joined() && sent.value.run_in_background.take() == Some(true) {
             ignored::add(ignored, "run_in_background".to_owned());
         }
         let mut extra = Self {
             pipeline,
             analyst: None,
             found: None,
-            text_bytes: 0,
+            in_background: sent.value.run_in_background == Some(true),
         };
         if let Some(name) = pipeline.analyst() {
             if !ground.catalog.has(PluginKind::Analyst, name) {
@@ -156,13 +160,15 @@ impl Extra {
         ignored: &mut Vec<String>,
     ) -> Result<(), RequestError> {
         let text = text.ok_or_else(|| {
-            PlanError::new("text", "is missing, send the text with the addresses in it")
+            PlanError::new(TEXT, "is missing, send the text with the addresses in it")
         })?;
         if text.len() > TEXT_BYTES_MAX {
             return Err(RequestError::TooLarge(TEXT_BYTES_MAX));
         }
-        self.text_bytes = text.len();
-        let found = addresses::find(&text);
+        let found = match text.strip_prefix(LISTED) {
+            Some(list) => addresses::listed(list),
+            None => addresses::find(&text),
+        };
         let request = &mut sent.value;
         // Spec gap: the pages that the text names, unless the caller asks for those they lead to.
         request.depth.get_or_insert(0);
@@ -222,12 +228,42 @@ impl Extra {
         }
     }
 
-    /// The request object as it may be stored and shown: without ten megabytes of text.
+    /// The request object as it is stored: in place of the text its addresses, from which the plan is made again after a restart,
+    /// or their number when nobody will ask again.
     pub(super) fn shorten(&self, stored: &mut Map<String, Value>) {
-        if self.found.is_some() {
-            let told = format!("{} bytes", self.text_bytes);
-            stored.insert("text".to_owned(), told.into());
+        if let Some(found) = &self.found {
+            let text = match self.in_background {
+                true => format!(
+                    "{LISTED}{}",
+                    addresses::written(found, TEXT_BYTES_MAX - LISTED.len_utf8())
+                ),
+                false => number_of(found.len()),
+            };
+            stored.insert(TEXT.to_owned(), text.into());
         }
+    }
+}
+
+/// A stored request object as it is shown: with the number of addresses in place of a hundred thousand.
+pub(crate) fn shown_request(stored: String, pipeline: Option<Pipeline>) -> String {
+    if pipeline != Some(Pipeline::CrawlText) {
+        return stored;
+    }
+    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(&stored) else {
+        return stored;
+    };
+    if let Some(Value::String(text)) = object.get_mut(TEXT)
+        && text.starts_with(LISTED)
+    {
+        *text = number_of(text.lines().count());
+    }
+    Value::Object(object).to_string()
+}
+
+fn number_of(n_addresses: usize) -> String {
+    match n_addresses {
+        1 => "1 address".to_owned(),
+        n => format!("{n} addresses"),
     }
 }
 
@@ -235,7 +271,7 @@ impl Extra {
 fn uses(pipeline: Pipeline, name: &str) -> bool {
     match name {
         "prompt" | "custom_prompt" => pipeline.analyst().is_some(),
-        "text" => pipeline == Pipeline::CrawlText,
+        TEXT => pipeline == Pipeline::CrawlText,
         "labels" => pipeline == Pipeline::Label,
         "count" => matches!(
             pipeline,

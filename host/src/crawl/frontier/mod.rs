@@ -107,10 +107,10 @@ impl Frontier {
         }
     }
 
-    /// The frontier as it was stored: rows in the order of their numbers. Pages that were in flight wait again.
+    /// The frontier as it was stored: rows in the order of their numbers. Pages that were in flight wait again; seeds that were not
+    /// stored yet are added.
     pub fn restore(plan: Arc<CrawlPlan>, rows: impl Iterator<Item = UrlRow>) -> Self {
         let mut frontier = Self::new(plan);
-        frontier.n_seeds = u32::from(!frontier.plan.sitemap.only);
         for row in rows {
             let standing = match row.state {
                 crate::model::UrlState::Waiting => Standing::Waiting,
@@ -135,6 +135,7 @@ impl Frontier {
                 _ => frontier.queue(n),
             }
         }
+        frontier.add_missing_seeds();
         frontier
     }
 

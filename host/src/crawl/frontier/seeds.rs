@@ -1,5 +1,7 @@
 //! Where a crawl begins.
 
+use std::sync::Arc;
+
 use url::Url;
 
 use super::Frontier;
@@ -48,5 +50,15 @@ impl Frontier {
         }
         // No more than the table takes, which numbers them so.
         self.n_seeds = self.table.len() as u32;
+    }
+    /// Adds the seeds that a crawl lost when it was killed before all were stored. They have the first numbers, and numbers are stored
+    /// without gaps: those that are not there come next.
+    pub(super) fn add_missing_seeds(&mut self) {
+        let mut begun = Self::new(Arc::clone(&self.plan));
+        begun.add_seed();
+        for n in self.table.len() as u32..begun.n_seeds {
+            self.insert(begun.table.url(n), 0, begun.table.standing(n));
+        }
+        self.n_seeds = begun.n_seeds;
     }
 }

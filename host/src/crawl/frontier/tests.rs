@@ -434,6 +434,53 @@ fn many_seeds_are_one_crawl_under_one_limit() {
 }
 
 #[test]
+fn seeds_that_were_not_stored_yet_are_added_on_the_way_back() {
+    let named = [
+        "https://a.example/",
+        "https://b.example/",
+        "https://c.example/",
+    ];
+    let plan = Arc::new(CrawlPlan {
+        named: Some(Arc::new(found(&named))),
+        depth: 1,
+        ..plan(named[0])
+    });
+    let mut killed = Frontier::new(Arc::clone(&plan));
+    killed.add_seed();
+    let mut rows = killed.take_changes();
+    rows.truncate(2);
+    rows[0].state = UrlState::Done;
+    let mut frontier = Frontier::restore(Arc::clone(&plan), rows.into_iter());
+    assert_eq!((frontier.counts().known, frontier.counts().done), (3, 1));
+    let added: Vec<_> = frontier.take_changes();
+    assert_eq!(
+        (added.len(), added[0].n, added[0].url.as_str()),
+        (1, 2, named[2])
+    );
+    for n in 1..3 {
+        let page = leased(&mut frontier);
+        assert_eq!((page.n, page.is_seed), (n, true));
+        frontier.complete(page.n, &found(&["https://a.example/found"]), true);
+    }
+    let page = leased(&mut frontier);
+    assert_eq!((page.n, page.is_seed), (3, false));
+
+    // With more than the seeds nothing is missing.
+    let mut whole = Frontier::restore(Arc::clone(&plan), killed_rows(&plan));
+    assert_eq!(whole.counts().known, 4);
+    assert!(whole.take_changes().is_empty());
+}
+
+/// Three seeds and a page that they link to.
+fn killed_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
+    let mut frontier = Frontier::new(Arc::clone(plan));
+    frontier.add_seed();
+    let page = leased(&mut frontier);
+    frontier.complete(page.n, &found(&["https://a.example/found"]), true);
+    frontier.take_changes().into_iter()
+}
+
+#[test]
 fn hosts_of_all_seeds_belong_to_a_crawl() {
     let mut frontier = begun(CrawlPlan {
         named: Some(Arc::new(found(&["https://www.b.com/"]))),

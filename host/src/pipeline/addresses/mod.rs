@@ -34,6 +34,26 @@ pub fn find(text: &str) -> Discovered {
     found.list
 }
 
+/// Addresses as text that [`listed`] reads, a line each; the first ones that have room in `bytes_max`.
+pub fn written(addresses: &Discovered, bytes_max: usize) -> String {
+    let mut text = String::new();
+    for (url, _) in addresses.iter() {
+        if text.len() + url.len() + 1 > bytes_max {
+            break;
+        }
+        text.extend([url, "\n"]);
+    }
+    text
+}
+
+/// The addresses of a text that has one a line, as [`find`] would take them.
+pub fn listed(text: &str) -> Discovered {
+    let mut found = Found::default();
+    let pages = |line: &&str| line.starts_with("https://") || line.starts_with("http://");
+    text.lines().filter(pages).all(|line| found.add(line));
+    found.list
+}
+
 /// An address as a crawl compares it.
 pub fn without_fragment(mut url: Url) -> String {
     url.set_fragment(None);

@@ -248,6 +248,27 @@ fn hostile_texts_take_one_pass() {
     }
 }
 
+#[test]
+fn a_list_is_read_as_it_was_written_as_far_as_there_is_room() {
+    let found = find("https://a.example/x. http://b.example/(y), https://c.example/?z=1;");
+    let text = written(&found, usize::MAX);
+    assert_eq!(
+        text,
+        "https://a.example/x\nhttp://b.example/(y)\nhttps://c.example/?z=1\n"
+    );
+    assert_eq!(listed(&text), found);
+    assert_eq!(
+        written(&found, 42),
+        "https://a.example/x\nhttp://b.example/(y)\n"
+    );
+    assert_eq!(
+        listed("ftp://a.example/\njavascript:1\nhttps://u:p@a.example/#f\n")
+            .iter()
+            .count(),
+        1
+    );
+}
+
 proptest! {
     #[test]
     fn a_plain_address_is_its_own_normal_form(address in "https?://[a-z0-9.-]{1,12}(/[A-Za-z0-9_~=&+?!$*,;:@()./-]{0,16})?") {
@@ -271,9 +292,11 @@ proptest! {
         "@", ":", "mailto:", "例", "。", "é", " ", "\n", "#", "?", "=", "-", ",", ";", "%", "\u{0}", "x",
     ]), 0..40)) {
         let text = pieces.concat();
-        for (url, _) in find(&text).iter() {
+        let found = find(&text);
+        for (url, _) in found.iter() {
             prop_assert!(Url::parse(url).is_ok_and(|url| url.has_host()), "{}: {}", text, url);
         }
+        prop_assert_eq!(listed(&written(&found, usize::MAX)), found);
     }
 
     #[test]

@@ -197,6 +197,28 @@ fn a_page_that_says_nothing_has_no_label() {
 }
 
 #[test]
+fn a_quotation_of_a_few_letters_grounds_nothing() {
+    let page = testkit::page("<title>Note</title><p>It is maple.</p>");
+    let confidence = |quote: &str| {
+        let options = json!({"labels": ["Zeppelins", "Volcanoes"]});
+        let analysis = page.analyse_with::<Label>(options, |_| {
+            Ok(json!({"labels": [{"label": "Zeppelins", "confidence": 1, "quote": quote}]}))
+        });
+        let given = analysis.answer()["labels"][0].clone();
+        assert_eq!(given["label"], "Zeppelins", "{given}");
+        (given["confidence"].clone(), given["reason"].to_string())
+    };
+    let (long, reason) = confidence("It is maple");
+    assert!(reason.contains("“It is maple”"), "{reason}");
+    // Seven characters stand on any page; eight are taken.
+    let (short, reason) = confidence("s maple");
+    assert!(!reason.contains('“'), "{reason}");
+    assert!(short.as_f64() < long.as_f64(), "{short} {long}");
+    assert_eq!(confidence("is maple").0, long);
+    assert_eq!(confidence("of other pages").0, short);
+}
+
+#[test]
 fn a_model_chooses_among_the_offered_labels_only() {
     let page = testkit::page(SEEN[0].1);
     let options = json!({"labels": ["Breakfast", "Cooking", "Sports"], "count": 3});
