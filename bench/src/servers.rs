@@ -132,8 +132,10 @@ impl Trawl {
         });
         let process = Running(process);
         wait_for(port)?;
+        let base = format!("http://127.0.0.1:{port}");
+        wait_for_plugins(&base)?;
         Ok(Self {
-            base: format!("http://127.0.0.1:{port}"),
+            base,
             key,
             manifest,
             data,
@@ -267,6 +269,19 @@ fn free_port() -> anyhow::Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
         .port())
+}
+
+/// A new data directory has no compiled plugins; requests wait until all are there, and a measurement would begin meanwhile.
+fn wait_for_plugins(base: &str) -> anyhow::Result<()> {
+    let output = Command::new("curl")
+        .args(["-s", "--fail", "--max-time", "120", "-o", "/dev/null"])
+        .arg(format!("{base}/health"))
+        .output()?;
+    anyhow::ensure!(
+        output.status.success(),
+        "the server has not loaded its plugins after 120 s"
+    );
+    Ok(())
 }
 
 fn wait_for(port: u16) -> anyhow::Result<()> {
