@@ -43,7 +43,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let folder = tempfile::tempdir_in(".")?;
+    let folder = tempfile::tempdir_in("target")?;
     let path = folder.path().canonicalize()?;
     let site = path.join("site");
     std::fs::create_dir(&site)?;

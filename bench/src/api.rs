@@ -67,7 +67,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 fn measure(case: &Case) -> anyhow::Result<()> {
     // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
-    let folder = tempfile::tempdir_in(".")?;
+    let folder = tempfile::tempdir_in("target")?;
     let path = folder.path().canonicalize()?;
     let site = path.join("site");
     std::fs::create_dir(&site)?;

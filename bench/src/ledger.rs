@@ -24,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let directory = tempfile::tempdir_in(".")?;
+    let directory = tempfile::tempdir_in("target")?;
     println!(
         "one append and flush of 4 KiB on this disk: {:?}",
         flush_time(directory.path())?
@@ -63,7 +63,7 @@ struct Round {
 
 async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
     // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
-    let directory = tempfile::tempdir_in(".")?;
+    let directory = tempfile::tempdir_in("target")?;
     let data = DataDir::create(directory.path())?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
     let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
