@@ -94,13 +94,14 @@ pub fn find(document: &Document<'_>, source: &str, options: &Options) -> Found {
 
 fn in_page(page: &Page<'_>, source: &str, options: &Options) -> Found {
     let homes = phones::hint::homes(page, options.country.as_deref());
+    let emails = emails::find(page, source);
     let mut found = Found {
-        emails: emails::find(page, source),
         phones: phones::find(page, &homes),
         social: social::find(page),
-        people: people::find(page, &homes),
+        people: people::find(page, &homes, &emails),
         addresses: addresses::find(page, &homes),
         business: business::find(page, &homes),
+        emails,
     };
     name_emails(&mut found);
     found
