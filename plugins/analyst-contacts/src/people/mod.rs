@@ -9,6 +9,8 @@ mod rules;
 mod runs;
 mod scripts;
 mod strangers;
+#[cfg(test)]
+mod pages;
 
 use std::collections::HashMap;
 

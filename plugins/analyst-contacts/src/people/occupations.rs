@@ -7,18 +7,19 @@ const STEMS: &[(char, &str)] = &[
          assessor assistan assistent asszisztens attorney auditor auteur author avocat avukat avvocat"),
     ('b', "barrister baskan beauftragt bendahara berater besitzer bestuurder bestyrer betreuer betriebsleiter biolog bookkeeper botanist boulanger \
          brewer bucatar buhalter burgemeester burgermeister burmistrz"),
-    ('c', "caretaker cassier ceo cfo chargee chercheu chirurg cio ciso clerk cmo co-founder coach cofounder columnist comercial commercialist comptabl \
-         concejal conseill consulent consultan consultor contabil contable contador coo corrector corredor correspondent corretor councillor \
-         councilor cto cuisini cuoc curateur curator"),
+    ('c', "caretaker cassier chairman chairperson chairwoman chairwomen chargee cheffe cheffin chercheu chirurg clerk co-founder coach cofounder \
+         columnist comercial commercialist comptabl concejal conseill consulent consultan consultor contabil contable contador coordenad coordina \
+         coordonat corrector corredor correspondent corretor councillor councilor counsellor counselor cuisini cuoc curateur curator"),
     ('d', "danisman deacon dean dentist developer diakon dierenarts dietist directeur director directric direktor direktur diretor direttor direttric \
-         dirigent disenador djelatnik docteur doctor dokter doktor domprost dono dottor dozent dyrektor dyrygent"),
+         dirigent disenador djelatnik docente docteur doctor dokter doktor domprost dono dottor dozent dyrektor dyrygent"),
     ('e', "ecrivain editor educat eduka egitmen eigenaar eigenaresse eigentumer einkaufer ejer ekonom electrician elektriker elnok encargad enfermer \
-         engenheir engineer enolog enseignant ensinante entrenador entwickler ergotherap erzieher esimees esperto estilista evp"),
+         engenheir engineer enolog enseignant ensinante entrenador entwickler ergotherap erzieher esimees esperto estilista"),
     ('f', "fachwirt facilitator farmer fastighetsmaklare fattor firmaleder fisioterapeut fisioterapista fizjoterapeut fondat foredragsholder foreman \
          forestandar forester forfatter forman forschungsleiter fotograf founder freelancer frisor fundador fundator fundatrice fysioterapeut"),
     ('g', "gardener gartner geolog geometra gerant gerente geschaftsfuhr geschaftsleit gestor gondnok grafic grafik groomer grundare grunder \
          grundlegger guvernor"),
-    ('h', "hairdresser handlaggare harbourmaster hausmeister hebamme hekim historian historiker hoitaja hostess hovmester huisarts husleder hygienist"),
+    ('h', "hairdresser handlaggare harbourmaster hausmeister headmaster headmistress headteacher hebamme hekim historian historiker hoitaja hostess \
+         hovmester huisarts husleder hygienist"),
     ('i', "igazgato imam infirmi ingegner ingenier ingenieur ingenior ingenjor inhaber innehavare insegnant insinoori inspector inspektor instructeur \
          instructor instruktor intendant interpreter intezo investigador inzener inzenier inzenyr inzinier iparos isannoitsija isletmeci"),
     ('j', "janitor jardineir jardiner jednatel jefa jefe johtaja jornalista journalist juhataja juhatus juriskonsult jurist"),
@@ -29,37 +30,38 @@ const STEMS: &[(char, &str)] = &[
          leraar lerare lerer libraire librari lijecnik lijecnik likar livreir loodgieter luthier"),
     ('m', "maestr majitel maklare makler manager manajer maraicher marangoz marketingleiter matron mayor meccanic mechanic mechanik medarbejder medecin \
          medewerker mediador mediateur mediator medic mekaniker menedzer meneja menezer midwife mistostarosta mitarbeiter mjolnare mkurugenzi \
-         moderator mokytoj moniteur monteur mudiru mudur muellim muhasebeci muhendis murarz musicolog musiker mwenyekiti"),
+         moderator mokytoj moniteur monitora monteur mudiru mudur muellim muhasebeci muhendis murarz musicolog musiker mwenyekiti"),
     ('n', "nadleznik naprapat nastavnik nauczyciel notai notar novinar nurse nutricionist nutritionist"),
     ('o', "obfrau obmann obrtnik odontolog odvetni odvjetni oenolog officer ogretim ogretmen okonom ombud omistaja oncolog ondernemer ontwerper \
          operador opetaja opettaja ophthalm optician opticien optik optometrist ordforande ordforer organisator organiser organizator organizer \
          organizzat ortopedi osteopat oversetter owner"),
-    ('p', "paallikko paralegal parroc pastor pediatr pekar pembina pemilik pendiri pengarah pengerusi pengurus penningmeester pfarrer pharmacien \
-         pharmacist photograph physician physiotherap pianist pintor pirmininkas pirmininke pisarz plumber podolog poradca poradce postdoc potter \
-         pracowni practicien prasident prawnik predseda predsedni predsjedni presedint presenter president prezes prezydent priekssedetaj priest \
-         proboszcz prodavac prodejce producent producer produttor profesor professeur professor programador projectleider projektant projektled \
-         projektleiter prokurist proprietair proprietari proprietor provozovatel psicolog psihoterap psycholog psychotherap psykolog publicist \
-         publisher puheenjohtaja"),
+    ('p', "paallikko paralegal parroc pastor patronne pediatr pekar pembina pemilik pendiri pengarah pengerusi pengurus penningmeester pfarrer \
+         pharmacien pharmacist photograph physician physiotherap pianist pintor pirmininkas pirmininke pisarz plumber podolog poradca poradce postdoc \
+         potter pracowni practicien prasident prawnik predseda predsedni predsjedni presedint presenter president prezes prezydent priekssedetaj \
+         priest proboszcz prodavac prodejce producent producer produttor profesor professeur professor programador projectleider projektant \
+         projektled projektleiter prokurist proprietair proprietari proprietor provozovatel psicolog psihoterap psycholog psychotherap psykolog \
+         publicist publisher puheenjohtaja"),
     ('r', "raadgever rabbi racunovo radca radgivare radgiver radni ravatelj ravintolapaallikko ravnatelj realtor recepcionist recepcni receptionist \
-         rechtsanwalt recruiter rector redacteur redactor redactric redaktor redattor reditel referent regionalleiter regisseur regista registrar \
-         reiseleiter rektor repetitor reporter representant representative researcher responsabile responsable responsavel restaurateur restaurator \
-         revisor riaditel rukovodi rzecznik"),
+         rechtsanwalt recruiter rector redacteur redactor redactric redaktionsleitung redaktor redattor reditel referent regionalleiter regisseur \
+         regista registrar reiseleiter rektor repetitor reporter representant representative researcher responsabile responsable responsavel \
+         restaurateur restaurator revisor riaditel rukovodi rzecznik"),
     ('s', "sachbearbeit sales-manager salesman saleswoman saljare sanitar savininkas schatzmeister schriftfuhrer scientist scrittor secretaire \
          secretari secretary sefu segretari sekretaer sekretar sekreter serveur setiausaha sihteeri sindac sindico sjef sjukskoterska skipper \
-         skogvokter skolechef skribent skuespiller snickare snikker solicitor soltys sommelier sorumlu sous-chef specialist specjalist spetsialist \
-         spezialist spokesman spokesperson spokeswoman spolocnik spravca spravce sprecher starosta starostka stedfortraeder stellvertret \
+         skogvokter skolechef skribent skuespiller snickare snikker sociolog solicitor soltys sommelier sorumlu sous-chef specialist specjalist \
+         spetsialist spezialist spokesman spokesperson spokeswoman spolocnik spravca spravce sprecher starosta starostka stedfortraeder stellvertret \
          steuerberater stolar stylist styreleder styremedlem styrer sunnittelija superintendent supervisor surgeon surveyor suunnittelija \
          sygeplejerske sykepleier szakacs szef szerkeszto szervezo"),
-    ('t', "tajemnik tajnica tajnik tajomnik tanacsado tanar tandarts tandlaege tandlakare tannlege teacher technician technicien tecnica tecnico \
-         tecnolog temsilci terapeut terapevt terapist tesorer tesorier tesoureir therapeut therapist tierarzt tischler titkar titolare titular \
-         tohtori toimistosihteeri toimittaja toimitusjohtaja traducteur traductor trainee trainer translator treasurer trener tresorier trustee \
-         tulajdonos tutkija tutor"),
+    ('t', "tajemnik tajnica tajnik tajomnik tanacsado tanar tandarts tandlaege tandlakare tannlege teacher technician technicien techniker tecnica \
+         tecnico tecnolog temsilci terapeut terapevt terapist tesorer tesorier tesoureir therapeut therapist tierarzt tischler titkar titolare \
+         titular tohtori toimistosihteeri toimittaja toimitusjohtaja traducteur traductor trainee trainer translator treasurer trener tresorier \
+         trustee tulajdonos tutkija tutor"),
     ('u', "ucetni ucitel uctovni ugyintezo ugyved ugyvezeto underviser unternehmer upravitel upravnik urednica urednik uzletvezeto uzman"),
-    ('v', "vaditaj vadovas vadove vadybinink vaktmastare vaktmester valdes vastaava vd vedouci veduci veilleur vendedor venditor verantwortlich \
-         vereador verger verkaufer verkaufsleiter verkehrsleiter verksamhetschef verloskundige vermittler verpleegkundige vertegenwoordiger vertreter \
-         verwalter vicar vice-chair vice-president vicepresident vigneron viinimestari vinbonde vinhandlare violinist violist violoncell viticult \
-         vizeprasident vlasni vlastnik vodic voditel vodja voorzitter vorarbeiter vorsitz vorstand vp"),
-    ('w', "waiter warden webmaster wedstrijdleider wethouder wicedyrektor wiceprezes winemaker winzer wlasciciel wojt writer wspolzalozyciel wydawca"),
+    ('v', "vaditaj vadovas vadove vadybinink vaktmastare vaktmester valdes vastaava vedouci veduci veilleur vendedor venditor verantwortlich vereador \
+         verger verkaufer verkaufsleiter verkehrsleiter verksamhetschef verloskundige vermittler verpleegkundige vertegenwoordiger vertreter \
+         verwalter veterinair veterinar vicar vice-chair vice-president vicepresident vigneron viinimestari vinbonde vinhandlare violinist violist \
+         violoncell viticult vizeprasident vlasni vlastnik vodic voditel vodja voorzitter vorarbeiter vorsitz vorstand"),
+    ('w', "waiter warden webmaster wedstrijdleider wethouder wicedyrektor wiceprezes winemaker winzer wirtin wlasciciel wojt writer wspolzalozyciel \
+         wydawca"),
     ('y', "yazar yonetici yonetmen yrittaj"),
     ('z', "zaakvoerder zahnarzt zakladatel zalozyciel zarzadc zastepca zastupce zdravnik ziekenverzorg zorgverlener zubar"),
     ('α', "αντιπροεδρ αρχισυντακτ αρχιτεκτον"),

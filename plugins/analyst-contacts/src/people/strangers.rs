@@ -44,10 +44,10 @@ const WORDS: &[(char, &str)] = &[
          message mesto met metzgerei mexico microsoft miercoles miercuri milano ministry mit mittwoch mob mobile mon monday montag month morada more \
          mountain museum my myynti"),
     ('n', "na naar nach namesti nas nase nasz nasza nasze national navigation nedele nederland negozio nel nella network neue neuer neues new news next \
-         niederlassung niedziela no nord norge northern nos nosotros nossa nosso not notaires notice notre nous nouveau nouvelle nov november \
+         niederlassung niedziela no norge northern nos nosotros nossa nosso not notaires notice notre nous nouveau nouvelle nov november \
          novembre novembro noviembre now nr nuestra nuestras nuestro nuestros nueva nuevo number nuova nuovo nyitvatartas"),
     ('o', "obchod obec och oct october octobre octubre od oddzial oder oeffnungszeiten of office offnungszeiten og oil okonomi oktober old om on one \
-         online ons onsdag onze op open opening openingstijden operations oppettider or orari order orders os oslo osoite ospedale oss ost osterreich \
+         online ons onsdag onze op open opening openingstijden operations oppettider or orari order orders os oslo osoite ospedale oss osterreich \
          otel oteviraci ottobre otwarcia ou our outubro ouverture"),
     ('p', "pa page panier par para paris park parking parliament partita partners paseo password patek payment pazartesi pazdziernik pedido pension \
          pentek pentru penzion per perjantai persembe personal pfarrei ph pharmacie phone piata piatek piazza pinterest pizza plac place plads plan \
@@ -61,9 +61,9 @@ const WORDS: &[(char, &str)] = &[
     ('s', "sabado sabato sachsen sainte sales salg sambata samedi samstag sankt santo sarl saturday school schreiben schule schweiz scotland scuola \
          search second section security segunda seit sekretariat send sep sept september septembre septiembre service services setembro settembre \
          settings seu sexta share shipping shop si siamo sie siege sierpien site sitemap sitz skip sklep skola skole slovenija slovensko small sobota \
-         sobre societa societe society software sokak solutions some sondag sonntag south southern spa spain sparkasse special sport sports \
+         sobre societa societe society software sokak solutions some sondag sonntag southern spa spain sparkasse special sport sports \
          sprechzeiten spring sprzedaz square srbija srl sroda stadt standard standort startseite state states station stichting stockholm store str \
-         straat strada strasse streda street studio styczen su sua submit suche sud suisse suite suites sunday sunnuntai suomi support sur sus \
+         straat strada strasse streda street studio styczen su sua submit suche suisse suite suites sunday sunnuntai suomi support sur sus \
          sverige system systems szalloda szerda szkola szombat"),
     ('t', "tag tags tarifs te tea team technical technik technologies technology tel telefax telefon telefono telefoon telegram telephone terca \
          terminos terms thank that the theater theatre their theme there these they third this those three thu thursday tienda tierarztpraxis tiistai \
