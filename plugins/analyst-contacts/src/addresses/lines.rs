@@ -8,6 +8,8 @@ use crate::phones::Region;
 /// Longest street and town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
 const TOWN_BYTES_MAX: usize = 45;
+/// Longest label in front of an address, in bytes.
+const LABEL_BYTES_MAX: usize = 30;
 /// Parts of a street that may lie between it and its town: a quarter, a floor.
 const PARTS_MAX: usize = 2;
 /// `〒150-0002 東京都…`: the sign makes it one on any page.
@@ -18,7 +20,7 @@ pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -
     if let Some((_, rest)) = line.split_once(JAPAN) {
         return japanese(rest);
     }
-    if let Some(marked) = marked(line) {
+    if let Some(marked) = marked(line).or_else(|| taiwanese(line)) {
         return Some(marked);
     }
     let forms = homes.iter().flat_map(|home| {
@@ -67,6 +69,26 @@ fn marked(line: &str) -> Option<Address> {
         postal_code: Some(rest[..n_digits].to_owned()),
         country: Some(country.to_owned()),
         ..Address::default()
+    })
+}
+
+/// `106 台北市大安區青田里17號2樓`: a code, a county or city, a number of a house.
+fn taiwanese(line: &str) -> Option<Address> {
+    let line = line.trim();
+    let code = &line[..line.bytes().take_while(u8::is_ascii_digit).count()];
+    let place = line[code.len()..].trim();
+    let end = place.find(['縣', '市']).map(|at| at + '市'.len_utf8())?;
+    let is_address = matches!(code.len(), 3 | 5 | 6)
+        && end <= 4 * '市'.len_utf8()
+        && place.contains(['號', '号'])
+        && place.len() < STREET_BYTES_MAX * 2;
+    is_address.then(|| Address {
+        text: format!("{code} {place}"),
+        street: Some(place[end..].to_owned()),
+        postal_code: Some(code.to_owned()),
+        city: Some(place[..end].to_owned()),
+        region: None,
+        country: Some("TW".to_owned()),
     })
 }
 
@@ -193,6 +215,11 @@ fn parts_of(text: &str) -> Vec<String> {
         .match_indices(". ")
         .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
     let text = ends.last().map_or(text, |(at, _)| &text[at + 2..]);
+    // `Office: 126 W. Granite St., Butte`
+    let text = match text.split_once(": ") {
+        Some((label, rest)) if label.len() < LABEL_BYTES_MAX && !label.contains([',', '.']) => rest,
+        _ => text,
+    };
     for part in text
         .split([',', '|', '·', '–'])
         .flat_map(|part| part.split(" - "))
@@ -252,6 +279,11 @@ fn street_after(text: &str) -> Option<String> {
         if !street.is_empty() {
             street.push_str(", ");
         }
+        // A number and a full stop end the street and its sentence.
+        let end = part
+            .match_indices(". ")
+            .find(|&(at, _)| part[..at].ends_with(|c: char| c.is_ascii_digit()) && part.contains(':'));
+        let part = end.map_or(part, |(at, _)| &part[..at]);
         street.push_str(part.trim_end_matches('.'));
         if is_street(&street) {
             return Some(street);
@@ -335,14 +367,20 @@ fn last_part(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether a text is a street with its number.
+/// Whether a text is a street with its number, or a box of the post.
 fn is_street(text: &str) -> bool {
     let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
     let n_letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let is_box = ["PL ", "PB ", "BP ", "CP ", "PF "]
+        .iter()
+        .any(|word| text.starts_with(word));
+    // `Badem Sokak No: 41`
+    let has_label = text.contains(':') && !text.contains("No:");
     (1..=7).contains(&n_digits)
-        && n_letters >= 3
+        && (n_letters >= 3 || is_box)
         && text.len() <= STREET_BYTES_MAX
-        && !text.contains(['@', ':', '€', '$', '%'])
+        && !has_label
+        && !text.contains(['@', '€', '$', '%'])
 }
 
 #[cfg(test)]

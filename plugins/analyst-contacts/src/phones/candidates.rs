@@ -184,7 +184,7 @@ const MARK_CHARACTERS: usize = 8;
 /// A run with what stands around it; `None` when that shows it to be something else.
 fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
     let (before, mut after) = (&text[..begin], &text[end..]);
-    if is_joined_before(before) {
+    if is_joined_before(before) || is_document(before) {
         return None;
     }
     let (mut extension, mut rest) = extension_at(after);
@@ -265,13 +265,22 @@ fn is_joined_before(before: &str) -> bool {
         && !(last == '.' && second.is_some_and(char::is_alphabetic))
 }
 
+/// Whether the letters in brackets before a number are those of a passport or the like: `(DE 05 4417283)`.
+fn is_document(before: &str) -> bool {
+    let Some(word) = before.strip_suffix([' ', '\u{a0}']) else {
+        return false;
+    };
+    let letters = word.bytes().rev().take_while(u8::is_ascii_uppercase).count();
+    (1..=2).contains(&letters) && word[..word.len() - letters].ends_with(['(', '[']) && !word.ends_with(['T', 'M', 'P', 'F'])
+}
+
 fn is_joined_after(after: &str) -> bool {
     let mut characters = after.chars();
     let (first, second) = (characters.next(), characters.next());
     let is_digit = second.is_some_and(|second| second.is_ascii_digit());
     match first {
         Some('@' | '_' | '%' | '=') => true,
-        Some(':' | ',') if is_digit => true,
+        Some(':' | ',' | '*') if is_digit => true,
         Some('-' | '/' | '\\') => second.is_some_and(|second| second.is_ascii_alphanumeric()),
         Some(first) => first.is_alphanumeric() && is_latin(first),
         None => false,
@@ -385,7 +394,12 @@ fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
     let mut start = 0;
     for (at, group) in groups.iter().enumerate().skip(1) {
         let gap = group.gap.as_str();
+        let is_full = || {
+            let digits = groups[start..at].iter().map(|group| group.digits.len());
+            digits.sum::<usize>() >= DIGITS_MIN
+        };
         let is_wide = gap.contains('/')
+            || gap.contains(" (") && is_full()
             || gap.contains(" - ")
             || gap.contains("  ")
             || group.digits.starts_with('+');
@@ -467,6 +481,14 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .map(str::len)
         .collect();
     let is_even = groups[1..].iter().all(|group| group.gap == groups[1].gap);
+    // `602/417938`
+    let is_slashed = matches!(own[..], [2..=4, 5..=7])
+        && groups[1].gap == "/"
+        && home.national_prefix().is_empty()
+        && digits.len() >= 9;
+    if is_slashed && !is_premium {
+        return true;
+    }
     let is_threes = own.iter().all(|&length| length == 3) && own.len() == 3;
     !is_premium
         && (own == written || is_even && is_threes)

@@ -124,6 +124,42 @@ const PHONE: &[(&str, Option<&str>)] = &[
     ("携帯", Some("mobile")),
     ("手机", Some("mobile")),
     ("휴대폰", Some("mobile")),
+    ("mobitel", Some("mobile")),
+    ("mobiel", Some("mobile")),
+    ("mobiili", Some("mobile")),
+    ("komórka", Some("mobile")),
+    ("cep", Some("mobile")),
+    ("มือถือ", Some("mobile")),
+    ("मोबाइल", Some("mobile")),
+    ("di động", Some("mobile")),
+    ("همراه", Some("mobile")),
+    ("手機", Some("mobile")),
+    ("ტელ", None),
+    ("हाथ", None),
+    ("दूरभाष", None),
+    ("gratis", None),
+    ("gratuit", None),
+    ("gratuita", None),
+    ("gratuito", None),
+    ("gratuite", None),
+    ("kostenlos", None),
+    ("kostenfrei", None),
+    ("gebührenfrei", None),
+    ("bezpłatna", None),
+    ("bezpłatny", None),
+    ("bezplatná", None),
+    ("bezplatna", None),
+    ("besplatni", None),
+    ("ilmaisnumero", None),
+    ("freecall", None),
+    ("infoline", None),
+    ("infolinia", None),
+    ("infolinka", None),
+    ("ücretsiz", None),
+    ("бесплатно", None),
+    ("безкоштовно", None),
+    ("безплатен", None),
+    ("मुफ़्त", None),
 ];
 
 /// Words for a fax.
@@ -145,6 +181,19 @@ const FAX: &[&str] = &[
     "傳真",
     "팩스",
     "פקס",
+    "faxed",
+    "faxen",
+    "faksi",
+    "faksin",
+    "факсу",
+    "فاكس",
+    "الفاكس",
+    "نمابر",
+    "دورنگار",
+    "फैक्स",
+    "แฟกซ์",
+    "โทรสาร",
+    "ფაქსი",
 ];
 
 /// Words that say what follows is some other number.
@@ -325,6 +374,25 @@ const OTHER_TOO: &[&str] = &[
     "termin",
     "terminnr",
     "cvu",
+    "chip",
+    "ausweis",
+    "passport",
+    "polis",
+    "polisnr",
+    "matricule",
+    "matrícula",
+    "paybill",
+    "sicil",
+    "mersis",
+    "vergi",
+    "lizenz",
+    "licencja",
+    "koncesja",
+    "folio",
+    "tomo",
+    "hoja",
+    "cadastre",
+    "parcel",
 ];
 
 /// The label in the text before a number; `None` when no known word stands there.
@@ -332,6 +400,16 @@ pub(super) fn before(text: &str, is_international: bool) -> Option<Label> {
     let line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
     // A table's label stands in the cell before.
     let line = line.trim_end();
+    // `Mobile Ann (pool and stables) 333 4170926`: what is in brackets is said of the label.
+    if let Some(open) = line.strip_suffix([')', '）']).and_then(|rest| rest.rfind(['(', '（']))
+        && said(&line[open..], is_international).is_none()
+    {
+        return said(&line[..open], is_international);
+    }
+    said(line, is_international)
+}
+
+fn said(line: &str, is_international: bool) -> Option<Label> {
     // A label is used up by the number that follows it.
     let line = &line[number_end(line)..];
     let lower = line.to_lowercase();
