@@ -16,17 +16,21 @@ pub(super) struct Form {
     pub(super) town: Town,
 }
 
-pub(super) const FORMS: [Form; 30] = [
+pub(super) const FORMS: [Form; 28] = [
     Form {
         countries: &[
-            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC", "LT", "ME", "BA", "MA", "DZ", "EG", "KE", "MY", "SM", "VA",
-            "CR", "GT", "PE", "UY", "CU", "IQ", "JO", "KW", "SN", "RE", "GP", "MQ", "GF", "SA", "TW",
+            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC", "LT", "ME", "BA",
+            "MA", "DZ", "EG", "KE", "MY", "SM", "VA", "CR", "GT", "PE", "UY", "CU", "IQ", "JO",
+            "KW", "SN", "RE", "GP", "MQ", "GF", "SA", "TW",
         ],
         code: "99999",
         town: Town::After,
     },
     Form {
-        countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI", "MK", "AL", "GE", "AM", "CY", "TN", "PH", "VE", "PY"],
+        countries: &[
+            "AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI", "MK", "AL", "GE", "AM",
+            "CY", "TN", "PH", "VE", "PY",
+        ],
         code: "9999",
         town: Town::After,
     },
@@ -71,7 +75,9 @@ pub(super) const FORMS: [Form; 30] = [
         town: Town::Before,
     },
     Form {
-        countries: &["US", "KR", "MY", "TH", "ID", "PK", "SA", "LK", "NP", "PE", "UY"],
+        countries: &[
+            "US", "KR", "MY", "TH", "ID", "PK", "SA", "LK", "NP", "PE", "UY",
+        ],
         code: "99999",
         town: Town::Before,
     },
@@ -129,16 +135,6 @@ pub(super) const FORMS: [Form; 30] = [
         countries: &["IL"],
         code: "9999999",
         town: Town::Before,
-    },
-    Form {
-        countries: &["AR"],
-        code: "A9999",
-        town: Town::After,
-    },
-    Form {
-        countries: &["AR"],
-        code: "A9999AAA",
-        town: Town::After,
     },
     Form {
         countries: &["CL"],

@@ -2,6 +2,8 @@
 
 mod forms;
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -56,7 +56,9 @@ fn labelled(element: Element<'_>, value: &str, emails: &mut Emails) {
             .filter_map(|name| element.attr(name))
             .any(|name| name.to_ascii_lowercase().contains("mail")),
         Tag::Form => element.attr("action").is_some_and(|action| {
-            action.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"))
+            action
+                .get(..7)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"))
         }),
         Tag::Input => false,
         _ => true,

@@ -173,7 +173,8 @@ impl Emails {
         };
         let key = value.to_lowercase();
         let is_pattern = || verify::is_pattern(key.split('@').next().unwrap_or_default());
-        if self.refused.contains(&key) || trust == Trust::Shown && source != "text" && is_pattern() {
+        if self.refused.contains(&key) || trust == Trust::Shown && source != "text" && is_pattern()
+        {
             return;
         }
         if let Some(&place) = self.places.get(&key) {

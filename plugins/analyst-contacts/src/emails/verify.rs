@@ -212,7 +212,12 @@ const PARTS: &str = " first last firstname lastname surname forename givenname f
  επωνυμο tennimi nama namadepan namabelakang ten ho firstinitial username ";
 /// Such parts written as one word.
 const PATTERNS: [&str; 6] = [
-    "firstnamelastname", "firstlast", "vornamenachname", "prenomnom", "nombreapellido", "nomecognome",
+    "firstnamelastname",
+    "firstlast",
+    "vornamenachname",
+    "prenomnom",
+    "nombreapellido",
+    "nomecognome",
 ];
 
 /// Whether a local part says how local parts are made: `firstname.lastname`, `v.nachname`.

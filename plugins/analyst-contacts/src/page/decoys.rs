@@ -12,8 +12,22 @@ const DECOY_BYTES_MAX: usize = 40;
 
 /// Classes that well-known style sheets hide, and what people call decoys.
 const CLASSES: [&str; 16] = [
-    "hidden", "d-none", "hide", "visually-hidden", "visuallyhidden", "sr-only", "screen-reader-text", "nospam", "no-spam", "antispam",
-    "spam", "spamprotection", "honeypot", "displaynone", "display-none", "invisible",
+    "hidden",
+    "d-none",
+    "hide",
+    "visually-hidden",
+    "visuallyhidden",
+    "sr-only",
+    "screen-reader-text",
+    "nospam",
+    "no-spam",
+    "antispam",
+    "spam",
+    "spamprotection",
+    "honeypot",
+    "displaynone",
+    "display-none",
+    "invisible",
 ];
 
 /// Reads the page without its decoys.
@@ -35,7 +49,9 @@ fn mask(document: &Document<'_>) -> Option<Mask> {
     for element in document.elements().filter(|element| is_inline(*element)) {
         let is_hidden_by = |key: &str| {
             let selectors = rules.get(key).map_or(&[][..], Vec::as_slice);
-            selectors.iter().any(|selector| element.matches_with(selector))
+            selectors
+                .iter()
+                .any(|selector| element.matches_with(selector))
         };
         let is_ruled = !rules.is_empty()
             && (element.classes().any(is_hidden_by) || is_hidden_by(element.name()));
@@ -43,11 +59,19 @@ fn mask(document: &Document<'_>) -> Option<Mask> {
         if !is_ruled && !is_called() {
             continue;
         }
-        let joins = (joins(element.node().previous_sibling(), true), joins(element.node().next_sibling(), false));
-        let is_inside = if is_ruled { joins.0 || joins.1 } else { joins.0 && joins.1 };
+        let joins = (
+            joins(element.node().previous_sibling(), true),
+            joins(element.node().next_sibling(), false),
+        );
+        let is_inside = if is_ruled {
+            joins.0 || joins.1
+        } else {
+            joins.0 && joins.1
+        };
         let is_short = || element.text().len() <= DECOY_BYTES_MAX;
         if is_inside && is_short() {
-            mask.get_or_insert_with(|| Mask::of(document)).drop_tree(element.node());
+            mask.get_or_insert_with(|| Mask::of(document))
+                .drop_tree(element.node());
         }
     }
     mask
@@ -56,7 +80,19 @@ fn mask(document: &Document<'_>) -> Option<Mask> {
 fn is_inline(element: Element<'_>) -> bool {
     matches!(
         element.tag(),
-        Tag::Span | Tag::B | Tag::I | Tag::Em | Tag::Strong | Tag::Small | Tag::Font | Tag::U | Tag::S | Tag::Del | Tag::Ins | Tag::Code | Tag::Other
+        Tag::Span
+            | Tag::B
+            | Tag::I
+            | Tag::Em
+            | Tag::Strong
+            | Tag::Small
+            | Tag::Font
+            | Tag::U
+            | Tag::S
+            | Tag::Del
+            | Tag::Ins
+            | Tag::Code
+            | Tag::Other
     )
 }
 
@@ -76,7 +112,9 @@ fn joins(neighbour: Option<Node<'_>>, is_before: bool) -> bool {
 fn rules(document: &Document<'_>) -> HashMap<String, Vec<Selector>> {
     let mut rules: HashMap<String, Vec<Selector>> = HashMap::new();
     let (mut n_rules, mut n_bytes) = (0, 0);
-    let styles = document.elements().filter(|element| element.tag() == Tag::Style);
+    let styles = document
+        .elements()
+        .filter(|element| element.tag() == Tag::Style);
     for style in styles {
         let css = style.text();
         n_bytes += css.len();
@@ -89,7 +127,10 @@ fn rules(document: &Document<'_>) -> HashMap<String, Vec<Selector>> {
             }
             for selector in selectors.split(',').map(str::trim) {
                 n_rules += 1;
-                let last = selector.rsplit([' ', '>', '+', '~']).next().unwrap_or_default();
+                let last = selector
+                    .rsplit([' ', '>', '+', '~'])
+                    .next()
+                    .unwrap_or_default();
                 let key = last.rsplit_once('.').map_or(last, |(_, class)| class);
                 if !key.is_empty()
                     && !last.contains([':', '[', '*', '#'])
@@ -145,8 +186,15 @@ fn hides(declarations: &str) -> bool {
         .filter(|c| !c.is_whitespace())
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    ["display:none", "visibility:hidden", "font-size:0;", "font-size:0px", "left:-9999", "left:-999"]
-        .iter()
-        .any(|way| plain.contains(way))
+    [
+        "display:none",
+        "visibility:hidden",
+        "font-size:0;",
+        "font-size:0px",
+        "left:-9999",
+        "left:-999",
+    ]
+    .iter()
+    .any(|way| plain.contains(way))
         || plain.ends_with("font-size:0")
 }

@@ -26,7 +26,10 @@ pub(super) enum Place {
     /// An item of a list.
     Item,
     /// A cell of a table: whether it is a heading, and its column.
-    Cell { is_heading: bool, column: u16 },
+    Cell {
+        is_heading: bool,
+        column: u16,
+    },
 }
 
 /// A line of the page.
@@ -132,7 +135,11 @@ fn is_left_out(element: Element<'_>) -> bool {
 }
 
 fn is_block(tag: Tag) -> bool {
-    tag.is_block() || matches!(tag, Tag::Td | Tag::Th | Tag::Tr | Tag::Li | Tag::Dt | Tag::Dd)
+    tag.is_block()
+        || matches!(
+            tag,
+            Tag::Td | Tag::Th | Tag::Tr | Tag::Li | Tag::Dt | Tag::Dd
+        )
 }
 
 impl Reader {
@@ -246,7 +253,11 @@ impl Reader {
             return;
         };
         let place = block.place.unwrap_or(Place::Block);
-        let of_list = if place == Place::Heading { 0 } else { block.group };
+        let of_list = if place == Place::Heading {
+            0
+        } else {
+            block.group
+        };
         (place, of_list, block.order).hash(&mut hasher);
         block.order = (block.order + 1).min(ORDER_MAX);
         self.lines.push(Line {

@@ -4,13 +4,13 @@ pub(crate) mod fold;
 mod lines;
 mod names;
 mod occupations;
+#[cfg(test)]
+mod pages;
 mod roles;
 mod rules;
 mod runs;
 mod scripts;
 mod strangers;
-#[cfg(test)]
-mod pages;
 
 use std::collections::HashMap;
 

@@ -128,8 +128,9 @@ pub(super) const TITLES_SURE: &[&str] = &[
 /// Small words inside names.
 pub(super) const PARTICLES: &[&str] = &[
     "von", "van", "der", "den", "de", "del", "della", "di", "da", "dos", "das", "do", "du", "la",
-    "le", "el", "al", "bin", "ibn", "bint", "zu", "zur", "zum", "vom", "ter", "ten", "te", "'t", "op", "af", "av", "y",
-    "dei", "degli", "dal", "ben", "bat", "ould", "ole", "ap", "ó", "ni", "uí",
+    "le", "el", "al", "bin", "ibn", "bint", "zu", "zur", "zum", "vom", "ter", "ten", "te", "'t",
+    "op", "af", "av", "y", "dei", "degli", "dal", "ben", "bat", "ould", "ole", "ap", "ó", "ni",
+    "uí",
 ];
 /// The name without titles in front and degrees behind.
 pub(crate) fn without_titles(text: &str) -> &str {

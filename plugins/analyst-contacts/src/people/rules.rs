@@ -40,9 +40,11 @@ pub(super) fn find(page: &Page<'_>, emails: &[Email], people: &mut People) {
     let lines = lines::of_page(page.document);
     let language = page.document.html().and_then(|html| html.attr("lang"));
     let is_behind = language.is_some_and(|language| {
-        ["hu", "tr", "az", "kk", "uz"]
-            .iter()
-            .any(|own| language.get(..2).is_some_and(|code| code.eq_ignore_ascii_case(own)))
+        ["hu", "tr", "az", "kk", "uz"].iter().any(|own| {
+            language
+                .get(..2)
+                .is_some_and(|code| code.eq_ignore_ascii_case(own))
+        })
     });
     let locals = Locals::of(emails, page.document.url());
     let mut entries = entries(&lines, is_behind);
@@ -92,13 +94,63 @@ fn lead(text: &str, clauses: &[Clause<'_>], is_behind: bool) -> Option<Run> {
 /// Words of headings above lists of people, the start of a word being enough.
 fn is_team_heading(text: &str) -> bool {
     const STEMS: &[&str] = &[
-        "team", "staff", "people", "personnel", "mitarbeit", "ansprechpartner", "equipe", "equipo", "equip", "zespol", "osoby", "tym",
-        "csapat", "munkatars", "echip", "ekib", "ekip", "henkilo", "committee", "board", "councillor", "trustee", "vorstand", "tiimi",
-        "meeskond", "tootaja", "ομαδα", "προσωπικο", "команда", "сотрудник", "коллектив", "екип", "коман", "bestuur", "medarbet",
-        "medarbejd", "ansatte", "anstallda", "kontaktperson", "colaborador", "personale", "komanda", "darbuotoj", "leadership",
+        "team",
+        "staff",
+        "people",
+        "personnel",
+        "mitarbeit",
+        "ansprechpartner",
+        "equipe",
+        "equipo",
+        "equip",
+        "zespol",
+        "osoby",
+        "tym",
+        "csapat",
+        "munkatars",
+        "echip",
+        "ekib",
+        "ekip",
+        "henkilo",
+        "committee",
+        "board",
+        "councillor",
+        "trustee",
+        "vorstand",
+        "tiimi",
+        "meeskond",
+        "tootaja",
+        "ομαδα",
+        "προσωπικο",
+        "команда",
+        "сотрудник",
+        "коллектив",
+        "екип",
+        "коман",
+        "bestuur",
+        "medarbet",
+        "medarbejd",
+        "ansatte",
+        "anstallda",
+        "kontaktperson",
+        "colaborador",
+        "personale",
+        "komanda",
+        "darbuotoj",
+        "leadership",
     ];
     const SIGNS: &[&str] = &[
-        "团队", "團隊", "スタッフ", "直员", "직원", "임직원", "فريق", "צוות", "टीम", "ทีม", "メンバー",
+        "团队",
+        "團隊",
+        "スタッフ",
+        "直员",
+        "직원",
+        "임직원",
+        "فريق",
+        "צוות",
+        "टीम",
+        "ทีม",
+        "メンバー",
     ];
     text.split([' ', EDGE]).any(|word| {
         let word = plain_word(word);
@@ -222,10 +274,11 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
             && !entry.is_taken
             && entry.line.text.len() <= ROLE_BYTES_MAX
             && !entry.line.text.ends_with(['.', '?', '!', ':'])
-            && first.is_some_and(|first| {
-                is_role(first.text) || scripts::is_role(first.text)
-            })
-            && entry.clauses.iter().all(|clause| runs(clause.text, false).is_empty())
+            && first.is_some_and(|first| is_role(first.text) || scripts::is_role(first.text))
+            && entry
+                .clauses
+                .iter()
+                .all(|clause| runs(clause.text, false).is_empty())
     };
     if own.row != 0 {
         let is_in_row = |by: &usize| entries[*by].line.row == own.row;
@@ -272,7 +325,10 @@ fn of_a_kind(entries: &mut [Entry<'_>], people: &mut People) {
             kind.n_known += usize::from(entry.is_known);
             kind.n_team += usize::from(entry.is_team);
         }
-        if let Place::Cell { column, is_heading: false } = entry.line.place
+        if let Place::Cell {
+            column,
+            is_heading: false,
+        } = entry.line.place
             && headers.contains(&(entry.line.group, column))
         {
             headed.insert(entry.line.kind);
@@ -291,8 +347,8 @@ fn of_a_kind(entries: &mut [Entry<'_>], people: &mut People) {
         };
         let is_list = kind.n_names * 10 >= kind.n_lines * NAMES_OF_TEN;
         let is_team = kind.n_team >= TEAM_MIN && kind.n_team == kind.n_names && entry.is_short();
-        let is_somebody = is_list
-            && (kind.n_known > 0 || is_team || headed.contains(&entry.line.kind));
+        let is_somebody =
+            is_list && (kind.n_known > 0 || is_team || headed.contains(&entry.line.kind));
         if !is_somebody {
             continue;
         }
@@ -323,22 +379,119 @@ impl Entry<'_> {
 /// Tables and columns whose heading says `name`, beside one that says what is known of people.
 fn name_columns(entries: &[Entry<'_>]) -> HashSet<(u32, u16)> {
     const NAMES: &[&str] = &[
-        "name", "nom", "nombre", "nome", "naam", "navn", "namn", "nimi", "nazwisko", "imie", "jmeno", "meno", "nev", "nume", "ime", "ad",
-        "adi", "isim", "nimetus", "vardas", "vards", "ονομα", "ονοματεπωνυμο", "имя", "фио", "имена", "име", "ім'я", "піб", "姓名", "氏名",
-        "名前", "이름", "성명", "الاسم", "שם", "नाम", "ชื่อ",
+        "name",
+        "nom",
+        "nombre",
+        "nome",
+        "naam",
+        "navn",
+        "namn",
+        "nimi",
+        "nazwisko",
+        "imie",
+        "jmeno",
+        "meno",
+        "nev",
+        "nume",
+        "ime",
+        "ad",
+        "adi",
+        "isim",
+        "nimetus",
+        "vardas",
+        "vards",
+        "ονομα",
+        "ονοματεπωνυμο",
+        "имя",
+        "фио",
+        "имена",
+        "име",
+        "ім'я",
+        "піб",
+        "姓名",
+        "氏名",
+        "名前",
+        "이름",
+        "성명",
+        "الاسم",
+        "שם",
+        "नाम",
+        "ชื่อ",
     ];
     const OTHERS: &[&str] = &[
-        "title", "position", "role", "funktion", "function", "fonction", "funzione", "ruolo", "cargo", "puesto", "functie", "stilling",
-        "befattning", "roll", "tehtava", "nimike", "stanowisko", "funkcja", "funkce", "pozice", "beosztas", "functia", "gorev", "unvan",
-        "telefon", "phone", "tel", "telephone", "telefono", "telefone", "puhelin", "email", "e-mail", "mail", "sahkoposti", "θεση",
-        "τηλεφωνο", "должность", "телефон", "посада", "длъжност", "职位", "職稱", "電話", "电话", "役職", "직책", "전화", "المنصب",
-        "الهاتف", "תפקיד", "extension", "department", "abteilung", "amt", "telefoon", "funktio", "pareigos", "amats",
+        "title",
+        "position",
+        "role",
+        "funktion",
+        "function",
+        "fonction",
+        "funzione",
+        "ruolo",
+        "cargo",
+        "puesto",
+        "functie",
+        "stilling",
+        "befattning",
+        "roll",
+        "tehtava",
+        "nimike",
+        "stanowisko",
+        "funkcja",
+        "funkce",
+        "pozice",
+        "beosztas",
+        "functia",
+        "gorev",
+        "unvan",
+        "telefon",
+        "phone",
+        "tel",
+        "telephone",
+        "telefono",
+        "telefone",
+        "puhelin",
+        "email",
+        "e-mail",
+        "mail",
+        "sahkoposti",
+        "θεση",
+        "τηλεφωνο",
+        "должность",
+        "телефон",
+        "посада",
+        "длъжност",
+        "职位",
+        "職稱",
+        "電話",
+        "电话",
+        "役職",
+        "직책",
+        "전화",
+        "المنصب",
+        "الهاتف",
+        "תפקיד",
+        "extension",
+        "department",
+        "abteilung",
+        "amt",
+        "telefoon",
+        "funktio",
+        "pareigos",
+        "amats",
     ];
     let says = |text: &str, words: &[&str]| {
         text.split([' ', EDGE, '/', '-'])
             .any(|word| words.contains(&plain_word(word).as_str()))
     };
-    let is_header = |entry: &&Entry<'_>| matches!(entry.line.place, Place::Cell { is_heading: true, .. });
+    let is_header = |entry: &&Entry<'_>| {
+        matches!(
+            entry.line.place,
+            Place::Cell {
+                is_heading: true,
+                ..
+            }
+        )
+    };
     let tables: HashSet<u32> = entries
         .iter()
         .filter(is_header)
@@ -397,12 +550,17 @@ impl Locals {
             .filter(|word| !word.is_empty())
             .collect();
         let spelled: Vec<String> = words.iter().map(|word| spelled_out(word)).collect();
-        if words.iter().any(|word| word.len() > 3 && self.host.contains(word.as_str())) && words.len() < 3
+        if words
+            .iter()
+            .any(|word| word.len() > 3 && self.host.contains(word.as_str()))
+            && words.len() < 3
             && words.iter().all(|word| self.host.contains(word.as_str()))
         {
             return false;
         }
-        self.parts.iter().any(|parts| self.is_of(parts, &words) || self.is_of(parts, &spelled))
+        self.parts
+            .iter()
+            .any(|parts| self.is_of(parts, &words) || self.is_of(parts, &spelled))
     }
 
     fn is_of(&self, parts: &[String], words: &[String]) -> bool {
@@ -423,11 +581,19 @@ impl Locals {
             }
             parts => {
                 let fits = |part: &String| {
-                    words.contains(part) || part.len() == 1 && words.iter().any(|word| initial(word) == *part)
+                    words.contains(part)
+                        || part.len() == 1 && words.iter().any(|word| initial(word) == *part)
                 };
-                parts.iter().filter(|part| part.len() > 2 && words.contains(part)).count() >= 1
+                parts
+                    .iter()
+                    .filter(|part| part.len() > 2 && words.contains(part))
+                    .count()
+                    >= 1
                     && parts.iter().all(fits)
-                    || parts.len() == 2 && parts[0].len() > 1 && parts[1].len() > 2 && parts.iter().all(|part| words.contains(part))
+                    || parts.len() == 2
+                        && parts[0].len() > 1
+                        && parts[1].len() > 2
+                        && parts.iter().all(|part| words.contains(part))
             }
         }
     }

@@ -17,27 +17,47 @@ const NAME_BYTES_MAX: usize = 60;
 /// Most words of what somebody does.
 const ROLE_WORDS_MAX: usize = 8;
 /// Letters of a word that a full stop ends with its sentence; shorter ones are cut short.
-const SENTENCE_WORD_MIN: usize = 4;
+const SENTENCE_WORD_MIN: usize = 3;
 
 /// Titles that are words or initials too: they show nobody by themselves.
 const TITLES_UNSURE: &[&str] = &[
     "me", "m.", "d.", "p.", "don", "cr", "sir", "fr.", "hr.", "av.", "op.", "ks.", "miss", "ing.",
-    "arch.", "pan", "pani", "med.", "doc.", "nat.", "dt.", "dl.", "eng.", "rev.", "κ.", "ms", "dr", "prof",
+    "arch.", "pan", "pani", "med.", "doc.", "nat.", "dt.", "dl.", "eng.", "rev.", "κ.", "ms", "dr",
+    "prof",
 ];
 
 /// Occupations that are family names too.
 const SURNAMES: &[&str] = &[
-    "baker", "cook", "mason", "bishop", "priest", "potter", "carpenter", "gardener", "farmer", "brewer",
-    "driver", "steward", "lehrer", "meister", "kantor", "pastor", "kok", "dean", "head", "park", "young",
+    "baker",
+    "cook",
+    "mason",
+    "bishop",
+    "priest",
+    "potter",
+    "carpenter",
+    "gardener",
+    "farmer",
+    "brewer",
+    "driver",
+    "steward",
+    "lehrer",
+    "meister",
+    "kantor",
+    "pastor",
+    "kok",
+    "dean",
+    "head",
+    "park",
+    "young",
 ];
 
 /// Ends of companies' names that follow a name of somebody.
 const COMPANY_ENDS: &[&str] = &[
     "gmbh", "ag", "kg", "ohg", "ltd", "llc", "llp", "inc", "co", "corp", "plc", "limited", "sarl",
-    "sas", "sa", "srl", "spa", "sl", "slp", "bv", "nv", "as", "ab", "aps", "oy", "oyj", "ou", "kft",
-    "zrt", "bt", "sp.", "sro", "s.r.o", "doo", "d.o.o", "ltda", "lda", "eireli", "pty", "pvt", "e.k",
-    "e.v", "s.a", "s.l", "s.p.a", "s.r.l", "b.v", "n.v", "a.s", "z.o.o", "s.s", "&", "et", "uab",
-    "sia", "eood", "ood", "ооо", "оао", "тов",
+    "sas", "sa", "srl", "spa", "sl", "slp", "bv", "nv", "as", "ab", "aps", "oy", "oyj", "ou",
+    "kft", "zrt", "bt", "sp.", "sro", "s.r.o", "doo", "d.o.o", "ltda", "lda", "eireli", "pty",
+    "pvt", "e.k", "e.v", "s.a", "s.l", "s.p.a", "s.r.l", "b.v", "n.v", "a.s", "z.o.o", "s.s", "&",
+    "et", "uab", "sia", "eood", "ood", "ооо", "оао", "тов",
 ];
 
 /// What stands between two marks of a line.
@@ -55,13 +75,13 @@ pub(super) fn clauses(line: &str) -> Vec<Clause<'_>> {
         let (before, after) = (&line[start..at], &line[at + character.len_utf8()..]);
         let is_apart = || before.ends_with([' ', EDGE]) && after.starts_with([' ', EDGE]);
         let ends = match character {
-            EDGE | ',' | ';' | ':' | '：' | '|' | '·' | '•' | '(' | ')' | '（' | '）' | '[' | ']'
-            | '、' | '，' | '،' | '؛' | '／' | '“' | '”' | '„' | '"' | '«' | '»' | '!' | '?' | '…'
-            | '→' | '。' => true,
+            EDGE | ',' | ';' | ':' | '：' | '|' | '·' | '•' | '(' | ')' | '（' | '）' | '['
+            | ']' | '、' | '，' | '،' | '؛' | '／' | '“' | '”' | '„' | '"' | '«' | '»' | '!'
+            | '?' | '…' | '→' | '。' => true,
             '/' => !after.starts_with(char::is_lowercase),
             '–' | '—' => is_apart() || !before.ends_with(|c: char| c.is_ascii_digit()),
             '-' | '~' => is_apart(),
-            '.' => after.starts_with([' ', EDGE]) && ends_sentence(before),
+            '.' => (after.is_empty() || after.starts_with([' ', EDGE])) && ends_sentence(before),
             _ => false,
         };
         if !ends {
@@ -167,10 +187,15 @@ fn run(
     let n_full = words[start..end]
         .iter()
         .zip(&sorts[start..end])
-        .filter(|(word, sort)| **sort == Sort::Name && word.chars().count() > 1 && !word.ends_with('.'))
+        .filter(|(word, sort)| {
+            **sort == Sort::Name && word.chars().count() > 1 && !word.ends_with('.')
+        })
         .count();
     let name = words[start..end].join(" ");
-    let n_shouted = words[start..end].iter().filter(|word| is_shouted(word)).count();
+    let n_shouted = words[start..end]
+        .iter()
+        .filter(|word| is_shouted(word))
+        .count();
     let is_whole = start == 0 && end == words.len();
     let is_name = (2..=FULL_WORDS_MAX).contains(&n_full)
         && end - start <= NAME_WORDS_MAX
@@ -181,13 +206,15 @@ fn run(
         return None;
     }
     let is_before = |at: usize, sort: Sort| at > 0 && sorts[at - 1] == sort;
-    let n_titles = sorts[..start].iter().rev().take_while(|sort| **sort == Sort::Title).count();
+    let n_titles = sorts[..start]
+        .iter()
+        .rev()
+        .take_while(|sort| **sort == Sort::Title)
+        .count();
     let first = start - n_titles;
     // `Junior Activities coordinator`: words before an occupation say of what.
-    let is_adjective = !is_behind
-        && !is_shouted(next)
-        && is_role_word(&bare(next))
-        && n_titles == 0;
+    let is_adjective =
+        !is_behind && !is_shouted(next) && is_role_word(&bare(next)) && n_titles == 0;
     // A stranger beside it makes it a part of something longer: `Hotel Anna Maria`.
     let is_part = is_before(first, Sort::Stranger)
         && words[first - 1].starts_with(char::is_uppercase)
@@ -210,8 +237,8 @@ fn run(
 /// What the words right before or behind a name say somebody does: `our head of sales is Ann Lee`, `opintosihteeri Maaret Ikäheimo`.
 fn role_beside(words: &[&str], start: usize, end: usize, is_behind: bool) -> Option<String> {
     const BINDING: &[&str] = &[
-        "is", "ist", "est", "es", "è", "é", "är", "er", "jest", "je", "on", "van", "este", ":", "heißt",
-        "heet", "named", "jsou", "was", "-",
+        "is", "ist", "est", "es", "è", "é", "är", "er", "jest", "je", "on", "van", "este", ":",
+        "heißt", "heet", "named", "jsou", "was", "-",
     ];
     // A few words of a role before its binding word.
     const REACH: usize = 6;
@@ -240,7 +267,11 @@ fn role_beside(words: &[&str], start: usize, end: usize, is_behind: bool) -> Opt
     let is_behind = is_behind || is_shouted(next);
     (is_behind && is_role(next)).then(|| {
         let rest = &words[end..];
-        if rest.len() <= ROLE_WORDS_MAX { rest.join(" ") } else { (*next).to_owned() }
+        if rest.len() <= ROLE_WORDS_MAX {
+            rest.join(" ")
+        } else {
+            (*next).to_owned()
+        }
     })
 }
 
@@ -275,8 +306,13 @@ fn is_shaped(word: &str) -> bool {
         return false;
     }
     match word.strip_suffix('.') {
-        Some(initial) => word.chars().count() <= 4 && initial.split('.').all(|part| (1..=2).contains(&part.chars().count()))
-            && initial.chars().all(|c| c.is_alphabetic() || c == '.'),
+        Some(initial) => {
+            word.chars().count() <= 4
+                && initial
+                    .split('.')
+                    .all(|part| (1..=2).contains(&part.chars().count()))
+                && initial.chars().all(|c| c.is_alphabetic() || c == '.')
+        }
         None => characters.all(is_letter) && !is_made_up(word),
     }
 }
@@ -292,7 +328,14 @@ fn is_made_up(word: &str) -> bool {
         letter.is_uppercase() && word[..at].ends_with(char::is_lowercase)
     };
     let start = word.char_indices().find(|place| is_inner(*place));
-    start.is_some_and(|(at, _)| at > 4 || !["Mc", "Mac", "De", "Di", "La", "Le", "Van", "Von", "Fitz", "Du", "Da", "El", "Al", "Nic", "Ni"].contains(&&word[..at]))
+    start.is_some_and(|(at, _)| {
+        at > 4
+            || ![
+                "Mc", "Mac", "De", "Di", "La", "Le", "Van", "Von", "Fitz", "Du", "Da", "El", "Al",
+                "Nic", "Ni",
+            ]
+            .contains(&&word[..at])
+    })
 }
 
 fn is_shouted(word: &str) -> bool {
@@ -320,13 +363,41 @@ fn bare(word: &str) -> String {
 /// Whether a clause says what somebody does: a few words, one of them for an occupation.
 pub(super) fn is_role(clause: &str) -> bool {
     let mut words = clause.split(' ');
-    clause.len() <= 90
-        && words.clone().count() <= ROLE_WORDS_MAX
-        && words.any(|word| is_role_word(&bare(word)))
+    clause.len() <= 90 && words.clone().count() <= ROLE_WORDS_MAX && says_role(&mut words)
+}
+
+/// Whether a word for an occupation is among these, before a word that makes it somebody else's: `tour with guide`, `for founders`.
+fn says_role<'t>(words: &mut impl Iterator<Item = &'t str>) -> bool {
+    const BINDING: &[&str] = &[
+        "for", "to", "with", "by", "from", "your", "pour", "par", "avec", "fur", "mit", "durch",
+        "para", "por", "con", "com", "per", "voor", "met", "till", "til", "med", "dla", "dengan",
+        "za", "за", "для", "με", "και", "ile", "icin", "our", "become",
+    ];
+    for word in words {
+        let bare = bare(word);
+        if BINDING.contains(&bare.as_str()) {
+            return false;
+        }
+        if is_role_word(&bare) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Occupations that companies have too: `our evacuation partner, Sky Medevac`.
-const COMPANIES_TOO: &[&str] = &["partner", "agent", "broker", "publisher", "producer", "owner", "organiser", "organizer", "specialist", "expert"];
+const COMPANIES_TOO: &[&str] = &[
+    "partner",
+    "agent",
+    "broker",
+    "publisher",
+    "producer",
+    "owner",
+    "organiser",
+    "organizer",
+    "specialist",
+    "expert",
+];
 
 /// The end of a longer clause that says what somebody, and no company, does.
 pub(super) fn role_at_end(clause: &str) -> Option<&str> {
@@ -347,7 +418,13 @@ pub(super) fn role_at_end(clause: &str) -> Option<&str> {
 pub(super) fn role_at_start(clause: &str) -> Option<&str> {
     const NEAR: usize = 5;
     let words = clause.split(' ').take(NEAR);
-    let is_found = words.clone().any(|word| is_role_word(&bare(word)));
+    let is_found = says_role(&mut words.clone());
     let length: usize = words.map(|word| word.len() + 1).sum();
-    is_found.then(|| if clause.len() <= 70 { clause } else { &clause[..length - 1] })
+    is_found.then(|| {
+        if clause.len() <= 70 {
+            clause
+        } else {
+            &clause[..length - 1]
+        }
+    })
 }

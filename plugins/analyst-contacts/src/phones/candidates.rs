@@ -270,8 +270,14 @@ fn is_document(before: &str) -> bool {
     let Some(word) = before.strip_suffix([' ', '\u{a0}']) else {
         return false;
     };
-    let letters = word.bytes().rev().take_while(u8::is_ascii_uppercase).count();
-    (1..=2).contains(&letters) && word[..word.len() - letters].ends_with(['(', '[']) && !word.ends_with(['T', 'M', 'P', 'F'])
+    let letters = word
+        .bytes()
+        .rev()
+        .take_while(u8::is_ascii_uppercase)
+        .count();
+    (1..=2).contains(&letters)
+        && word[..word.len() - letters].ends_with(['(', '['])
+        && !word.ends_with(['T', 'M', 'P', 'F'])
 }
 
 fn is_joined_after(after: &str) -> bool {

@@ -2,6 +2,7 @@
 
 mod candidates;
 pub(crate) mod hint;
+mod label_words;
 mod labels;
 mod number;
 mod pattern;
