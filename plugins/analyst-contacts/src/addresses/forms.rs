@@ -16,7 +16,7 @@ pub(super) struct Form {
     pub(super) town: Town,
 }
 
-pub(super) const FORMS: [Form; 28] = [
+pub(super) const FORMS: [Form; 29] = [
     Form {
         countries: &[
             "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC", "LT", "ME", "BA",
@@ -135,6 +135,11 @@ pub(super) const FORMS: [Form; 28] = [
         countries: &["IL"],
         code: "9999999",
         town: Town::Before,
+    },
+    Form {
+        countries: &["AR"],
+        code: "A9999AAA",
+        town: Town::After,
     },
     Form {
         countries: &["CL"],

@@ -50,11 +50,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The block that holds the line.
-    pub(super) fn block(&self) -> u32 {
-        self.blocks[0]
-    }
-
     /// Whether both lines lie in one of the nearest `depth` blocks around each.
     pub(super) fn is_near(&self, other: &Self, depth: usize) -> bool {
         let own = &self.blocks[..depth];

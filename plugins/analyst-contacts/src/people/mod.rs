@@ -1,7 +1,9 @@
 //! People and what they do: from structured data, from lines such as `Geschäftsführer: …`, and from the cards of team pages.
 
 pub(crate) mod fold;
+mod headings;
 mod lines;
+mod locals;
 mod names;
 mod occupations;
 #[cfg(test)]

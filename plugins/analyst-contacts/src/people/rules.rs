@@ -2,15 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::fold::plain_word;
+use super::headings::{is_team_heading, name_columns};
 use super::lines::{self, EDGE, Line, Place};
+use super::locals::Locals;
 use super::runs::{Clause, Run, clauses, is_role, role_at_end, role_at_start, runs};
 use super::{People, scripts};
 use crate::found::{Email, Person};
 use crate::page::Page;
 
-/// Most addresses whose local parts are compared with names.
-const LOCALS_MAX: usize = 100;
 /// Longest line that is a name with a few words behind it, in bytes, and longest line of a role.
 const ENTRY_BYTES_MAX: usize = 200;
 const ROLE_BYTES_MAX: usize = 100;
@@ -51,7 +50,7 @@ pub(super) fn find(page: &Page<'_>, emails: &[Email], people: &mut People) {
     for at in 0..entries.len() {
         in_line(&mut entries, at, &locals, is_behind, people);
     }
-    of_a_kind(&mut entries, people);
+    of_a_kind(&entries, people);
 }
 
 fn entries(lines: &[Line], is_behind: bool) -> Vec<Entry<'_>> {
@@ -89,73 +88,6 @@ fn lead(text: &str, clauses: &[Clause<'_>], is_behind: bool) -> Option<Run> {
     }
     let run = runs(first.text, is_behind).into_iter().next()?;
     (run.is_first && run.is_last).then_some(run)
-}
-
-/// Words of headings above lists of people, the start of a word being enough.
-fn is_team_heading(text: &str) -> bool {
-    const STEMS: &[&str] = &[
-        "team",
-        "staff",
-        "people",
-        "personnel",
-        "mitarbeit",
-        "ansprechpartner",
-        "equipe",
-        "equipo",
-        "equip",
-        "zespol",
-        "osoby",
-        "tym",
-        "csapat",
-        "munkatars",
-        "echip",
-        "ekib",
-        "ekip",
-        "henkilo",
-        "committee",
-        "board",
-        "councillor",
-        "trustee",
-        "vorstand",
-        "tiimi",
-        "meeskond",
-        "tootaja",
-        "ομαδα",
-        "προσωπικο",
-        "команда",
-        "сотрудник",
-        "коллектив",
-        "екип",
-        "коман",
-        "bestuur",
-        "medarbet",
-        "medarbejd",
-        "ansatte",
-        "anstallda",
-        "kontaktperson",
-        "colaborador",
-        "personale",
-        "komanda",
-        "darbuotoj",
-        "leadership",
-    ];
-    const SIGNS: &[&str] = &[
-        "团队",
-        "團隊",
-        "スタッフ",
-        "直员",
-        "직원",
-        "임직원",
-        "فريق",
-        "צוות",
-        "टीम",
-        "ทีม",
-        "メンバー",
-    ];
-    text.split([' ', EDGE]).any(|word| {
-        let word = plain_word(word);
-        STEMS.iter().any(|stem| word.starts_with(stem))
-    }) || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
 fn in_line(
@@ -305,7 +237,7 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
 }
 
 /// Lines of the same kind as those of people are people's too, when nearly all of them begin with a name.
-fn of_a_kind(entries: &mut [Entry<'_>], people: &mut People) {
+fn of_a_kind(entries: &[Entry<'_>], people: &mut People) {
     #[derive(Default)]
     struct Kind {
         n_lines: usize,
@@ -314,9 +246,9 @@ fn of_a_kind(entries: &mut [Entry<'_>], people: &mut People) {
         n_team: usize,
     }
     let mut kinds: HashMap<u64, Kind> = HashMap::new();
-    let mut labelled: HashSet<u32> = HashSet::new();
     let mut headed: HashSet<u64> = HashSet::new();
-    let headers = name_columns(entries);
+    let lines: Vec<&Line> = entries.iter().map(|entry| entry.line).collect();
+    let headers = name_columns(&lines);
     for entry in entries.iter() {
         let kind = kinds.entry(entry.line.kind).or_default();
         kind.n_lines += 1;
@@ -333,12 +265,8 @@ fn of_a_kind(entries: &mut [Entry<'_>], people: &mut People) {
         {
             headed.insert(entry.line.kind);
         }
-        if entry.clauses.len() == 2 && entry.is_known_label() {
-            labelled.insert(entry.line.block());
-        }
     }
-    for at in 0..entries.len() {
-        let entry = &entries[at];
+    for entry in entries.iter() {
         let Some(lead) = entry.lead.as_ref().filter(|_| !entry.is_known) else {
             continue;
         };
@@ -370,236 +298,10 @@ impl Entry<'_> {
     fn is_short(&self) -> bool {
         self.clauses.len() <= 4 && self.line.text.len() <= ROLE_BYTES_MAX
     }
-
-    fn is_known_label(&self) -> bool {
-        self.is_known
-    }
-}
-
-/// Tables and columns whose heading says `name`, beside one that says what is known of people.
-fn name_columns(entries: &[Entry<'_>]) -> HashSet<(u32, u16)> {
-    const NAMES: &[&str] = &[
-        "name",
-        "nom",
-        "nombre",
-        "nome",
-        "naam",
-        "navn",
-        "namn",
-        "nimi",
-        "nazwisko",
-        "imie",
-        "jmeno",
-        "meno",
-        "nev",
-        "nume",
-        "ime",
-        "ad",
-        "adi",
-        "isim",
-        "nimetus",
-        "vardas",
-        "vards",
-        "ονομα",
-        "ονοματεπωνυμο",
-        "имя",
-        "фио",
-        "имена",
-        "име",
-        "ім'я",
-        "піб",
-        "姓名",
-        "氏名",
-        "名前",
-        "이름",
-        "성명",
-        "الاسم",
-        "שם",
-        "नाम",
-        "ชื่อ",
-    ];
-    const OTHERS: &[&str] = &[
-        "title",
-        "position",
-        "role",
-        "funktion",
-        "function",
-        "fonction",
-        "funzione",
-        "ruolo",
-        "cargo",
-        "puesto",
-        "functie",
-        "stilling",
-        "befattning",
-        "roll",
-        "tehtava",
-        "nimike",
-        "stanowisko",
-        "funkcja",
-        "funkce",
-        "pozice",
-        "beosztas",
-        "functia",
-        "gorev",
-        "unvan",
-        "telefon",
-        "phone",
-        "tel",
-        "telephone",
-        "telefono",
-        "telefone",
-        "puhelin",
-        "email",
-        "e-mail",
-        "mail",
-        "sahkoposti",
-        "θεση",
-        "τηλεφωνο",
-        "должность",
-        "телефон",
-        "посада",
-        "длъжност",
-        "职位",
-        "職稱",
-        "電話",
-        "电话",
-        "役職",
-        "직책",
-        "전화",
-        "المنصب",
-        "الهاتف",
-        "תפקיד",
-        "extension",
-        "department",
-        "abteilung",
-        "amt",
-        "telefoon",
-        "funktio",
-        "pareigos",
-        "amats",
-    ];
-    let says = |text: &str, words: &[&str]| {
-        text.split([' ', EDGE, '/', '-'])
-            .any(|word| words.contains(&plain_word(word).as_str()))
-    };
-    let is_header = |entry: &&Entry<'_>| {
-        matches!(
-            entry.line.place,
-            Place::Cell {
-                is_heading: true,
-                ..
-            }
-        )
-    };
-    let tables: HashSet<u32> = entries
-        .iter()
-        .filter(is_header)
-        .filter(|entry| says(&entry.line.text, OTHERS))
-        .map(|entry| entry.line.group)
-        .collect();
-    entries
-        .iter()
-        .filter(is_header)
-        .filter(|entry| tables.contains(&entry.line.group) && says(&entry.line.text, NAMES))
-        .filter_map(|entry| match entry.line.place {
-            Place::Cell { column, .. } => Some((entry.line.group, column)),
-            _ => None,
-        })
-        .collect()
 }
 
 /// The text of a line as a reader sees it.
 fn shown(text: &str) -> String {
     let shown: String = text.chars().filter(|c| *c != EDGE).collect();
     shown.trim().to_owned()
-}
-
-/// The local parts of the page's addresses, taken apart.
-struct Locals {
-    parts: Vec<Vec<String>>,
-    /// Letters of the page's host: what is in them names the site, not somebody.
-    host: String,
-}
-
-impl Locals {
-    fn of(emails: &[Email], url: &str) -> Self {
-        let parts = emails.iter().take(LOCALS_MAX).map(|email| {
-            let local = email.value.split('@').next().unwrap_or_default();
-            plain_word(local)
-                .split(|c: char| !c.is_alphabetic())
-                .filter(|part| !part.is_empty())
-                .map(str::to_owned)
-                .collect()
-        });
-        let host = url.split('/').nth(2).unwrap_or_default();
-        Self {
-            parts: parts.collect(),
-            host: host.chars().filter(|c| c.is_alphabetic()).collect(),
-        }
-    }
-
-    /// Whether an address is made of a name: `ann.lee`, `alee`, `ann`.
-    fn name(&self, name: &str) -> bool {
-        if self.parts.is_empty() {
-            return false;
-        }
-        let words: Vec<String> = name
-            .split(|c: char| !c.is_alphabetic() && c != '\'' && c != '’')
-            .map(|word| plain_word(word.trim_end_matches('.')))
-            .filter(|word| !word.is_empty())
-            .collect();
-        let spelled: Vec<String> = words.iter().map(|word| spelled_out(word)).collect();
-        if words
-            .iter()
-            .any(|word| word.len() > 3 && self.host.contains(word.as_str()))
-            && words.len() < 3
-            && words.iter().all(|word| self.host.contains(word.as_str()))
-        {
-            return false;
-        }
-        self.parts
-            .iter()
-            .any(|parts| self.is_of(parts, &words) || self.is_of(parts, &spelled))
-    }
-
-    fn is_of(&self, parts: &[String], words: &[String]) -> bool {
-        let (Some(first), Some(last)) = (words.first(), words.last()) else {
-            return false;
-        };
-        let initial = |word: &str| word.chars().take(1).collect::<String>();
-        match parts {
-            [one] => {
-                let is_alone = one.len() > 2 && (one == first || one == last && one.len() > 3);
-                is_alone && !self.host.contains(one.as_str())
-                    || *one == initial(first) + last
-                    || *one == format!("{first}{}", initial(last))
-                    || *one == initial(last) + first
-                    || *one == format!("{last}{}", initial(first))
-                    || *one == format!("{first}{last}") && !self.host.contains(one.as_str())
-                    || *one == format!("{last}{first}") && !self.host.contains(one.as_str())
-            }
-            parts => {
-                let fits = |part: &String| {
-                    words.contains(part)
-                        || part.len() == 1 && words.iter().any(|word| initial(word) == *part)
-                };
-                parts
-                    .iter()
-                    .filter(|part| part.len() > 2 && words.contains(part))
-                    .count()
-                    >= 1
-                    && parts.iter().all(fits)
-                    || parts.len() == 2
-                        && parts[0].len() > 1
-                        && parts[1].len() > 2
-                        && parts.iter().all(|part| words.contains(part))
-            }
-        }
-    }
-}
-
-/// A word without accents as addresses of some countries spell it; accents are gone by then, so only what can be told from letters.
-fn spelled_out(word: &str) -> String {
-    word.replace('\'', "").replace('’', "")
 }

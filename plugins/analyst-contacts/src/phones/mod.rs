@@ -1,6 +1,7 @@
 //! Phone numbers of a page: found by cheap signs first, then checked against the numbering plan of their country.
 
 mod candidates;
+mod edges;
 pub(crate) mod hint;
 mod label_words;
 mod labels;
