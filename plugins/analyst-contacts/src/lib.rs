@@ -23,7 +23,7 @@ use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
 use trawl_sdk::{Document, Failure, Info, Needs};
 
 pub use found::{Address, Business, Email, Found, Person, Phone, Social};
-use page::Page;
+use page::{Page, decoys};
 
 /// Finds contacts. A page gives [`Found`]; the findings of many pages give one list `contacts` of `{kind, value, details, pages}`.
 ///
@@ -64,21 +64,25 @@ impl Analyst for Contacts {
             Subject::Pages(findings) => return Step::done(&join::join(findings)),
             Subject::Page { document, source } => (document, source),
         };
-        let page = Page::read(document);
-        let found = in_page(&page, &source.text, &task.options);
-        match task.model {
-            Some(model) => ask::question(&page, &found, &task.options, model),
-            None => Step::done(&found),
-        }
+        decoys::without(document, |document| {
+            let page = Page::read(document);
+            let found = in_page(&page, &source.text, &task.options);
+            match task.model {
+                Some(model) => ask::question(&page, &found, &task.options, model),
+                None => Step::done(&found),
+            }
+        })
     }
 
     fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let mut found: Found = recall(memo)?;
         let note = reply.note();
         if let (Reply::Answer(answer), Subject::Page { document, .. }) = (&reply, &task.subject) {
-            let page = Page::read(document);
-            let homes = phones::hint::homes(&page, task.options.country.as_deref());
-            ask::merge(&mut found, answer, &page, &homes);
+            decoys::without(document, |document| {
+                let page = Page::read(document);
+                let homes = phones::hint::homes(&page, task.options.country.as_deref());
+                ask::merge(&mut found, answer, &page, &homes);
+            });
         }
         let mut value = serde_json::to_value(&found)
             .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))?;
@@ -89,18 +93,21 @@ impl Analyst for Contacts {
 
 /// Finds the contacts of a page by rules alone. `source` is the page as it was served.
 pub fn find(document: &Document<'_>, source: &str, options: &Options) -> Found {
-    in_page(&Page::read(document), source, options)
+    decoys::without(document, |document| {
+        in_page(&Page::read(document), source, options)
+    })
 }
 
 fn in_page(page: &Page<'_>, source: &str, options: &Options) -> Found {
     let homes = phones::hint::homes(page, options.country.as_deref());
+    let emails = emails::find(page, source);
     let mut found = Found {
-        emails: emails::find(page, source),
         phones: phones::find(page, &homes),
         social: social::find(page),
-        people: people::find(page, &homes),
+        people: people::find(page, &homes, &emails),
         addresses: addresses::find(page, &homes),
         business: business::find(page, &homes),
+        emails,
     };
     name_emails(&mut found);
     found

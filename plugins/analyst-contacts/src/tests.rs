@@ -188,3 +188,41 @@ fn pages_are_joined_without_repeats() {
     );
     assert_eq!(contacts[3]["details"]["extension"], "4");
 }
+
+#[test]
+fn each_class_of_hidden_address_and_number_is_read() {
+    for (html, emails, phones) in [
+        (
+            r#"<script>window.S = {"firm":{"email":"info@acme.de"}}</script>"#,
+            "info@acme.de",
+            "",
+        ),
+        (
+            r#"<script>var a = {"author":"info@acme.de"}</script>"#,
+            "",
+            "",
+        ),
+        (
+            "<style>.x{display:none}</style><p>info<b class=x>.no</b>@<b class=x>re-</b>acme.de",
+            "info@acme.de",
+            "",
+        ),
+        ("<p>Form: vorname.nachname(at)acme.de", "", ""),
+        ("<p>Schreibt an info ät acme punkt de", "info@acme.de", ""),
+        (
+            r#"<a href="https://wa.me/4917120948631">chat</a>"#,
+            "",
+            "+4917120948631",
+        ),
+        (
+            "<p>Mobil Ann (Stall und Halle, abends) 0171 2094863",
+            "",
+            "+491712094863",
+        ),
+        ("<p>Ausweis (DE 05 4417283)", "", ""),
+    ] {
+        let found = analyse(html, "https://acme.de/");
+        assert_eq!(values(&found["emails"]).join(" "), emails, "{html}");
+        assert_eq!(values(&found["phones"]).join(" "), phones, "{html}");
+    }
+}

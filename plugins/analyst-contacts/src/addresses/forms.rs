@@ -16,16 +16,21 @@ pub(super) struct Form {
     pub(super) town: Town,
 }
 
-pub(super) const FORMS: [Form; 21] = [
+pub(super) const FORMS: [Form; 29] = [
     Form {
         countries: &[
-            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC",
+            "DE", "FR", "IT", "ES", "FI", "TR", "UA", "HR", "EE", "RS", "MC", "LT", "ME", "BA",
+            "MA", "DZ", "EG", "KE", "MY", "SM", "VA", "CR", "GT", "PE", "UY", "CU", "IQ", "JO",
+            "KW", "SN", "RE", "GP", "MQ", "GF", "SA", "TW",
         ],
         code: "99999",
         town: Town::After,
     },
     Form {
-        countries: &["AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI"],
+        countries: &[
+            "AT", "CH", "BE", "DK", "NO", "HU", "LU", "SI", "BG", "LI", "MK", "AL", "GE", "AM",
+            "CY", "TN", "PH", "VE", "PY",
+        ],
         code: "9999",
         town: Town::After,
     },
@@ -60,7 +65,7 @@ pub(super) const FORMS: [Form; 21] = [
         town: Town::After,
     },
     Form {
-        countries: &["RU"],
+        countries: &["RU", "KZ", "BY", "KG", "UZ", "VN"],
         code: "999999",
         town: Town::After,
     },
@@ -70,7 +75,9 @@ pub(super) const FORMS: [Form; 21] = [
         town: Town::Before,
     },
     Form {
-        countries: &["US", "KR", "MY", "TH"],
+        countries: &[
+            "US", "KR", "MY", "TH", "ID", "PK", "SA", "LK", "NP", "PE", "UY",
+        ],
         code: "99999",
         town: Town::Before,
     },
@@ -80,12 +87,12 @@ pub(super) const FORMS: [Form; 21] = [
         town: Town::Before,
     },
     Form {
-        countries: &["AU", "NZ", "ZA"],
+        countries: &["AU", "NZ", "ZA", "BD", "PH", "CY", "LU"],
         code: "9999",
         town: Town::Before,
     },
     Form {
-        countries: &["IN", "SG", "CN", "RU"],
+        countries: &["IN", "SG", "CN", "RU", "VN", "EC", "CO", "KZ", "BY"],
         code: "999999",
         town: Town::Before,
     },
@@ -98,6 +105,46 @@ pub(super) const FORMS: [Form; 21] = [
         countries: &["BR"],
         code: "99999-999",
         town: Town::Before,
+    },
+    Form {
+        countries: &["BR"],
+        code: "99999-999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["IS"],
+        code: "999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["LV"],
+        code: "LV-9999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["MT"],
+        code: "AAA 9999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["IL"],
+        code: "9999999",
+        town: Town::After,
+    },
+    Form {
+        countries: &["IL"],
+        code: "9999999",
+        town: Town::Before,
+    },
+    Form {
+        countries: &["AR"],
+        code: "A9999AAA",
+        town: Town::After,
+    },
+    Form {
+        countries: &["CL"],
+        code: "9999999",
+        town: Town::After,
     },
     Form {
         countries: &["GB"],

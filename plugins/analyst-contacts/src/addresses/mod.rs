@@ -2,7 +2,10 @@
 
 mod forms;
 mod lines;
+#[cfg(test)]
+mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
@@ -10,7 +13,7 @@ use trawl_sdk::embedded::{has_type, string};
 
 use crate::found::Address;
 use crate::page::{Page, folded};
-use crate::phones::{Region, hint};
+use crate::phones::{Region, digits_of, hint};
 use lines::in_line;
 
 /// Most addresses of one page.
@@ -26,8 +29,8 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
             found.add(structured(object));
         }
     }
-    let lines: Vec<&str> = page
-        .text()
+    let text = with_ascii_digits(page.text());
+    let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
@@ -45,6 +48,19 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
         }
     }
     found.found
+}
+
+/// The text with the digits of other scripts as ASCII ones.
+fn with_ascii_digits(text: &str) -> Cow<'_, str> {
+    let is_other = |c: char| matches!(c, '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' | '\u{966}'..='\u{96f}' | '\u{ff10}'..='\u{ff19}');
+    if !text.contains(is_other) {
+        return Cow::Borrowed(text);
+    }
+    let ascii = |c: char| match digits_of(c.encode_utf8(&mut [0; 4])).chars().next() {
+        Some(digit) => digit,
+        None => c,
+    };
+    Cow::Owned(text.chars().map(ascii).collect())
 }
 
 /// A line may name two places: what stands behind the first is looked at on its own.

@@ -1,6 +1,6 @@
 //! Addresses in attributes that scripts read.
 
-use trawl_sdk::Element;
+use trawl_sdk::{Element, Tag};
 
 use super::values::Budget;
 use super::verify::Trust;
@@ -42,6 +42,31 @@ pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
     }
     for element in &page.marked {
         marked(*element, budget, emails);
+    }
+    for (element, value) in &page.labelled {
+        labelled(*element, value, emails);
+    }
+}
+
+/// Addresses in what readers hear or see of an element, in a form that writes to one, in a `<meta>` that says it holds one.
+fn labelled(element: Element<'_>, value: &str, emails: &mut Emails) {
+    let is_read = match element.tag() {
+        Tag::Meta => ["name", "property", "itemprop"]
+            .iter()
+            .filter_map(|name| element.attr(name))
+            .any(|name| name.to_ascii_lowercase().contains("mail")),
+        Tag::Form => element.attr("action").is_some_and(|action| {
+            action
+                .get(..7)
+                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"))
+        }),
+        Tag::Input => false,
+        _ => true,
+    };
+    if is_read {
+        text::scan(&percent_decoded(value), &mut |address, _| {
+            emails.add(address, "attribute", Trust::Shown)
+        });
     }
 }
 
@@ -100,6 +125,14 @@ fn single(value: &str, emails: &mut Emails) {
     spoken::scan(value, &mut |address| {
         emails.add(address, "attribute", Trust::Shown)
     });
+    // Plugins move the letters and say the sign: `vasb[at]npzr.qr`.
+    let signed = value.replace("[at]", "@").replace("(at)", "@");
+    if signed.len() < value.len()
+        && super::verify::address(&signed, Trust::Shown).is_none()
+        && let Some((address, _)) = decode::hidden(&signed.replace("[dot]", "."))
+    {
+        emails.add(&address, "attribute", Trust::Shown);
+    }
 }
 
 /// An address whose sides stand in attributes of their own, as they are or turned around.

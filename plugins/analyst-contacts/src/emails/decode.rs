@@ -92,7 +92,10 @@ pub(super) fn hidden(value: &str) -> Option<(String, bool)> {
     if value.len() > ENCODED_BYTES_MAX || value.contains(' ') {
         return None;
     }
-    let plain = |text: &str| address(text.strip_prefix("mailto:").unwrap_or(text), Trust::Shown);
+    let plain = |text: &str| {
+        let text = text.strip_prefix("mailto:").unwrap_or(text);
+        address(text.split('?').next().unwrap_or_default(), Trust::Shown)
+    };
     if let Some(address) = plain(value) {
         return Some((address, false));
     }

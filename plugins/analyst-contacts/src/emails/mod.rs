@@ -44,6 +44,11 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
     // Each address is looked for in the page once, and no more of them than are kept.
     let mut asked: HashMap<String, bool> = HashMap::new();
     text::scan(page.text(), &mut |address, before| {
+        // How addresses are made is said in a sentence: `firstname.lastname@acme.de`.
+        let local = address.split('@').next().unwrap_or_default();
+        if is_in_sentence(before) && verify::is_pattern(local) {
+            return;
+        }
         if verify::is_sample(address, before) || verify::address(address, Trust::Shown).is_none() {
             return;
         }
@@ -67,7 +72,23 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
             emails.add(address, "script", Trust::Shown)
         });
     }
+    for script in page.scripts.iter().chain(&page.data) {
+        script::scan_state(script, &mut |address| {
+            emails.add(address, "script", Trust::Shown)
+        });
+    }
     emails.found
+}
+
+/// Whether more than a label stands before an address in its line.
+fn is_in_sentence(before: &str) -> bool {
+    const LABEL_WORDS_MAX: usize = 1;
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(100))..];
+    let line = near.rsplit(['\n', '\t']).next().unwrap_or_default();
+    let words = line
+        .split(' ')
+        .filter(|word| word.contains(char::is_alphabetic));
+    words.count() > LABEL_WORDS_MAX
 }
 
 fn links(page: &Page<'_>, emails: &mut Emails) {
@@ -151,7 +172,9 @@ impl Emails {
             return;
         };
         let key = value.to_lowercase();
-        if self.refused.contains(&key) {
+        let is_pattern = || verify::is_pattern(key.split('@').next().unwrap_or_default());
+        if self.refused.contains(&key) || trust == Trust::Shown && source != "text" && is_pattern()
+        {
             return;
         }
         if let Some(&place) = self.places.get(&key) {

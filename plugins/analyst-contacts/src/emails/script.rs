@@ -24,6 +24,46 @@ const SIGNS: [&str; 10] = [
     "CryptMailto",
 ];
 
+/// Longest script whose data is read, in bytes, and bytes before an address that are looked at for its key.
+const STATE_BYTES_MAX: usize = 2_000_000;
+const KEY_BYTES: usize = 60;
+
+/// Calls `found` with each address that data of a script calls one: `"email":"info@acme.de"`.
+pub(super) fn scan_state(script: &str, found: &mut dyn FnMut(&str)) {
+    if script.len() > STATE_BYTES_MAX || !script.contains('@') {
+        return;
+    }
+    text::scan(script, &mut |address, before| {
+        if is_keyed(before) {
+            found(address);
+        }
+    });
+}
+
+/// Whether the text ends with a key of an address and the quote of its value.
+fn is_keyed(before: &str) -> bool {
+    let near = &before[before.floor_char_boundary(before.len().saturating_sub(KEY_BYTES))..];
+    let Some(key) = near
+        .strip_suffix(['"', '\''])
+        .map(|near| near.trim_end_matches('\\').trim_end())
+        .and_then(|near| near.strip_suffix([':', '=']))
+    else {
+        return false;
+    };
+    let key = key
+        .trim_end_matches([' ', '"', '\'', '\\', '='])
+        .rsplit(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')))
+        .next()
+        .unwrap_or_default()
+        .to_lowercase();
+    ["mail", "correo", "courriel", "epost"]
+        .iter()
+        .any(|word| key.contains(word))
+        && !["placeholder", "example", "sample", "pattern"]
+            .iter()
+            .any(|word| key.contains(word))
+}
+
 /// Calls `found` with each address; `budget` is what the scripts of the page may make.
 pub(super) fn scan(script: &str, budget: &mut Budget, found: &mut dyn FnMut(&str)) {
     if script.len() > SCRIPT_BYTES_MAX

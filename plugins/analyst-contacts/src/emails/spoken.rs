@@ -4,7 +4,28 @@ use super::text::{end_of, is_word, start_of, trimmed};
 use super::verify::{Trust, address};
 
 /// What `@` is called. In brackets each will do; bare ones are words of sentences too.
-pub(crate) const AT: [&str; 26] = [
+pub(crate) const AT: [&str; 47] = [
+    "alfakrøll",
+    "miukumauku",
+    "кльомба",
+    "равлик",
+    "песик",
+    "ätmärk",
+    "afna",
+    "majmun",
+    "kuyruklu",
+    "שטרודל",
+    "כרוכית",
+    "골뱅이",
+    "艾特",
+    "アットマーク",
+    "アット",
+    "ät-merkki",
+    "圈a",
+    "小老鼠",
+    "آت",
+    "arond",
+    "snabel",
     "at",
     "@",
     "ät",
@@ -33,7 +54,26 @@ pub(crate) const AT: [&str; 26] = [
     "at-sign",
 ];
 /// Bare words for `@` that mean nothing else in a sentence.
-pub(crate) const AT_ALONE: [&str; 15] = [
+pub(crate) const AT_ALONE: [&str; 34] = [
+    "ät",
+    "æt",
+    "alfakrøll",
+    "krøllalfa",
+    "alfa-krøll",
+    "miukumauku",
+    "кльомба",
+    "равлик",
+    "песик",
+    "ätmärk",
+    "afna",
+    "majmun",
+    "kuyruklu",
+    "שטרודל",
+    "כרוכית",
+    "골뱅이",
+    "艾特",
+    "アットマーク",
+    "アット",
     "arroba",
     "arobase",
     "arobas",
@@ -51,7 +91,25 @@ pub(crate) const AT_ALONE: [&str; 15] = [
     "παπάκι",
 ];
 /// What a dot is called.
-pub(crate) const DOT: [&str; 18] = [
+pub(crate) const DOT: [&str; 36] = [
+    "крапка",
+    "taškas",
+    "punkts",
+    "točka",
+    "tačka",
+    "tacka",
+    "tocka",
+    "נקודה",
+    "닷",
+    "점",
+    "点",
+    "點",
+    "ドット",
+    "نقطة",
+    "titik",
+    "chấm",
+    "ponta",
+    "pilka",
     ".",
     "dot",
     "punkt",
@@ -72,7 +130,22 @@ pub(crate) const DOT: [&str; 18] = [
     "dott",
 ];
 /// Bare words for a dot.
-pub(crate) const DOT_ALONE: [&str; 15] = [
+pub(crate) const DOT_ALONE: [&str; 30] = [
+    "крапка",
+    "taškas",
+    "punkts",
+    "točka",
+    "tačka",
+    "tacka",
+    "tocka",
+    "נקודה",
+    "닷",
+    "ドット",
+    "نقطة",
+    "titik",
+    "chấm",
+    "ponta",
+    "pilka",
     "dot",
     "punkt",
     "punto",

@@ -1,5 +1,6 @@
 //! What is an address and what only looks like one: names of images, versions of packages, samples in forms.
 
+use crate::people::fold::plain_word;
 use crate::phones::Region;
 
 /// How sure it is that the page means an address.
@@ -200,6 +201,39 @@ pub(super) fn is_top(top: &str, trust: Trust) -> bool {
         _ if !top.is_ascii() => true,
         _ => trust == Trust::Declared || LONG.split_ascii_whitespace().any(|long| long == top),
     }
+}
+
+/// What parts of names are called where a page says how its addresses are made, in lower case without accents.
+const PARTS: &str = " first last firstname lastname surname forename givenname familyname middlename initial name fullname yourname \
+ vorname nachname familienname zuname name prenom nom nomdefamille nombre apellido apellidos primerapellido nome cognome sobrenome apelido \
+ ultimonome voornaam achternaam familienaam fornavn etternavn efternavn mellomnavn fornamn efternamn etunimi sukunimi eesnimi perenimi \
+ perekonnanimi imie nazwisko jmeno prijmeni meno priezvisko keresztnev vezeteknev csaladnev utonev prenume nume numele ad soyad soyadi adi \
+ isim soyisim ime priimek prezime vards uzvards vardas pavarde imya familiya имя фамилия имя прізвище презиме име фамилно onoma eponymo ονομα \
+ επωνυμο tennimi nama namadepan namabelakang ten ho firstinitial username ";
+/// Such parts written as one word.
+const PATTERNS: [&str; 6] = [
+    "firstnamelastname",
+    "firstlast",
+    "vornamenachname",
+    "prenomnom",
+    "nombreapellido",
+    "nomecognome",
+];
+
+/// Whether a local part says how local parts are made: `firstname.lastname`, `v.nachname`.
+pub(super) fn is_pattern(local: &str) -> bool {
+    let mut n_parts = 0;
+    let mut n_called = 0;
+    for part in local.split(['.', '-', '_']) {
+        let part = plain_word(part);
+        let is_called = part.len() > 1 && PARTS.split_ascii_whitespace().any(|known| known == part);
+        if !is_called && part.chars().count() != 1 {
+            return n_parts == 0 && PATTERNS.contains(&part.as_str());
+        }
+        n_parts += 1;
+        n_called += usize::from(is_called);
+    }
+    n_parts > 1 && n_called > 0
 }
 
 fn is_sample_address(local: &str, domain: &str, trust: Trust) -> bool {

@@ -1,5 +1,6 @@
 //! What of a page may hold contacts, read in one walk.
 
+pub(crate) mod decoys;
 mod hcard;
 mod microdata;
 
@@ -29,6 +30,10 @@ pub(crate) struct Page<'a> {
     pub(crate) links: Vec<(Element<'a>, &'a str)>,
     /// Scripts that run.
     pub(crate) scripts: Vec<String>,
+    /// Scripts that only hold data.
+    pub(crate) data: Vec<String>,
+    /// Elements with a text in an attribute that readers hear or see: `title`, `aria-label`, `alt`, the `content` of `<meta>`.
+    pub(crate) labelled: Vec<(Element<'a>, &'a str)>,
     /// Elements with attributes that scripts read: `data-*`, `onclick`.
     pub(crate) marked: Vec<Element<'a>>,
     /// Elements whose text runs from right to left by style.
@@ -48,6 +53,8 @@ impl<'a> Page<'a> {
             text,
             links: Vec::new(),
             scripts: Vec::new(),
+            data: Vec::new(),
+            labelled: Vec::new(),
             marked: Vec::new(),
             reversed: Vec::new(),
             items: Vec::new(),
@@ -108,6 +115,13 @@ impl<'a> Page<'a> {
                 false
             }
             "application/ld+json" => true,
+            "application/json" => {
+                let text = embedded::script_text(element);
+                if text.contains('@') {
+                    self.data.push(text.into_owned());
+                }
+                false
+            }
             _ => false,
         }
     }
@@ -134,6 +148,9 @@ impl<'a> Page<'a> {
                         value,
                     });
                 }
+                "title" | "aria-label" | "alt" | "content" | "action" if value.contains('@') => {
+                    self.labelled.push((element, value));
+                }
                 "onclick" | "onmouseover" | "onmousedown" | "onfocus" => is_marked = true,
                 "dir" if element.name() == "bdo" => is_reversed = value.eq_ignore_ascii_case("rtl"),
                 _ if name.starts_with("data-") => is_marked = true,
@@ -152,6 +169,10 @@ impl<'a> Page<'a> {
     pub(crate) fn declared_phones(&self) -> Vec<(String, Option<&'static str>)> {
         let mut phones = Vec::new();
         for (element, href) in &self.links {
+            if let Some(number) = messenger_number(href) {
+                phones.push((number, None));
+                continue;
+            }
             let (scheme, number) = href.trim().split_once(':').unwrap_or_default();
             if ["tel", "callto", "sms", "fax"]
                 .iter()
@@ -194,6 +215,29 @@ impl<'a> Page<'a> {
             items(std::slice::from_ref(&item.value)).map(|object| (item.source, object))
         })
     }
+}
+
+/// The number that a link to a messenger writes to, with its calling code.
+fn messenger_number(href: &str) -> Option<String> {
+    const BEFORE: [&str; 5] = [
+        "//wa.me/",
+        "whatsapp.com/send?phone=",
+        "whatsapp.com/send/?phone=",
+        "whatsapp://send?phone=",
+        "viber://chat?number=",
+    ];
+    /// Digits of a number with its calling code (ITU E.164).
+    const DIGITS: std::ops::RangeInclusive<usize> = 9..=15;
+    let rest = BEFORE
+        .iter()
+        .find_map(|before| Some(&href[href.find(before)? + before.len()..]))?;
+    let rest = rest.strip_prefix("%2B").unwrap_or(rest);
+    let digits: String = rest
+        .trim_start_matches('+')
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    DIGITS.contains(&digits.len()).then(|| format!("+{digits}"))
 }
 
 /// Classes that a style sheet of the page gives text from right to left: `.rev { direction: rtl; unicode-bidi: bidi-override }`.

@@ -1,7 +1,18 @@
 //! People and what they do: from structured data, from lines such as `Geschäftsführer: …`, and from the cards of team pages.
 
+pub(crate) mod fold;
+mod headings;
+mod lines;
+mod locals;
 mod names;
+mod occupations;
+#[cfg(test)]
+mod pages;
 mod roles;
+mod rules;
+mod runs;
+mod scripts;
+mod strangers;
 
 use std::collections::HashMap;
 
@@ -9,7 +20,7 @@ use trawl_sdk::embedded::{has_type, string};
 use trawl_sdk::{Element, Tag};
 
 use crate::emails::verify::{Trust, address};
-use crate::found::Person;
+use crate::found::{Email, Person};
 use crate::page::{Page, folded, percent_decoded};
 use crate::phones::{self, Region};
 pub(crate) use names::is_name;
@@ -24,8 +35,8 @@ const PEOPLE_MAX: usize = 200;
 /// Longest role, in characters.
 const ROLE_CHARACTERS_MAX: usize = 70;
 
-/// The people of a page.
-pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Person> {
+/// The people of a page; `emails` are the addresses found on it, which may be made of names.
+pub(crate) fn find(page: &Page<'_>, homes: &[Region], emails: &[Email]) -> Vec<Person> {
     let mut people = People::default();
     structured(page, homes, &mut people);
     cards(page, homes, &mut people);
@@ -33,6 +44,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Person> {
         role_line(line, &mut people);
         titled(line, &mut people);
     }
+    rules::find(page, emails, &mut people);
     people.found
 }
 

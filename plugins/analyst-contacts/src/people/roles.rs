@@ -1,5 +1,7 @@
 //! What people are called for what they do.
 
+use super::runs;
+
 /// What people are in lines such as `CEO: Ann Lee`, lower case.
 const ROLES: &[&str] = &[
     "geschäftsführer",
@@ -104,38 +106,5 @@ pub(super) fn is_role_label(label: &str) -> bool {
 }
 
 pub(super) fn is_role(text: &str) -> bool {
-    let text = text.to_lowercase();
-    let words = [
-        "manager",
-        "director",
-        "head of",
-        "lead",
-        "officer",
-        "founder",
-        "partner",
-        "engineer",
-        "designer",
-        "assistant",
-        "associate",
-        "broker",
-        "counsel",
-        "consultant",
-        "advisor",
-        "leiter",
-        "leitung",
-        "geschäftsf",
-        "inhaber",
-        "berater",
-        "assistenz",
-        "vertrieb",
-        "directeur",
-        "directrice",
-        "gérant",
-        "responsable",
-        "direttore",
-        "ceo",
-        "cto",
-        "president",
-    ];
-    ROLES.contains(&text.as_str()) || words.iter().any(|word| text.contains(word))
+    ROLES.contains(&text.to_lowercase().as_str()) || runs::is_role(text)
 }

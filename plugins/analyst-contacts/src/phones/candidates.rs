@@ -1,5 +1,6 @@
 //! Where a number may stand in a text, and whether what stands there is written as people write phones.
 
+use super::edges::{is_document, is_joined_after, is_joined_before};
 use super::labels::{self, Label};
 use super::number::Number;
 use super::region::Region;
@@ -184,7 +185,7 @@ const MARK_CHARACTERS: usize = 8;
 /// A run with what stands around it; `None` when that shows it to be something else.
 fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
     let (before, mut after) = (&text[..begin], &text[end..]);
-    if is_joined_before(before) {
+    if is_joined_before(before) || is_document(before) {
         return None;
     }
     let (mut extension, mut rest) = extension_at(after);
@@ -244,43 +245,6 @@ fn label_before(before: &str, is_international: bool) -> Option<Label> {
     let above = near[..line_start].trim_end();
     let above = above.rsplit('\n').next().unwrap_or_default();
     labels::before(above, false)
-}
-
-/// Whether the run goes on to the left in a way that makes it part of something else: a word, a path, a decimal.
-fn is_joined_before(before: &str) -> bool {
-    let mut characters = before.chars().rev();
-    let Some(last) = characters.next() else {
-        return false;
-    };
-    let second = characters.next();
-    if last.is_alphanumeric() {
-        return is_latin(last);
-    }
-    let is_glue = matches!(
-        last,
-        '@' | '_' | '=' | '&' | '%' | '\\' | '/' | '-' | '.' | ',' | '–' | '*' | '~' | '$'
-    );
-    is_glue
-        && second.is_some_and(|second| second.is_ascii_alphanumeric())
-        && !(last == '.' && second.is_some_and(char::is_alphabetic))
-}
-
-fn is_joined_after(after: &str) -> bool {
-    let mut characters = after.chars();
-    let (first, second) = (characters.next(), characters.next());
-    let is_digit = second.is_some_and(|second| second.is_ascii_digit());
-    match first {
-        Some('@' | '_' | '%' | '=') => true,
-        Some(':' | ',') if is_digit => true,
-        Some('-' | '/' | '\\') => second.is_some_and(|second| second.is_ascii_alphanumeric()),
-        Some(first) => first.is_alphanumeric() && is_latin(first),
-        None => false,
-    }
-}
-
-/// Scripts that set their words apart by spaces.
-fn is_latin(character: char) -> bool {
-    (character as u32) < 0x0530
 }
 
 /// Steps back over `+`, `(` and `(+` in front of the first digit.
@@ -385,7 +349,12 @@ fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
     let mut start = 0;
     for (at, group) in groups.iter().enumerate().skip(1) {
         let gap = group.gap.as_str();
+        let is_full = || {
+            let digits = groups[start..at].iter().map(|group| group.digits.len());
+            digits.sum::<usize>() >= DIGITS_MIN
+        };
         let is_wide = gap.contains('/')
+            || gap.contains(" (") && is_full()
             || gap.contains(" - ")
             || gap.contains("  ")
             || group.digits.starts_with('+');
@@ -467,6 +436,14 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .map(str::len)
         .collect();
     let is_even = groups[1..].iter().all(|group| group.gap == groups[1].gap);
+    // `602/417938`
+    let is_slashed = matches!(own[..], [2..=4, 5..=7])
+        && groups[1].gap == "/"
+        && home.national_prefix().is_empty()
+        && digits.len() >= 9;
+    if is_slashed && !is_premium {
+        return true;
+    }
     let is_threes = own.iter().all(|&length| length == 3) && own.len() == 3;
     !is_premium
         && (own == written || is_even && is_threes)

@@ -1,0 +1,145 @@
+use super::lines::in_line;
+use crate::phones::Region;
+
+#[test]
+fn lines_with_postal_codes_are_addresses() {
+    for (home, above, line, expected) in [
+        (
+            "DE",
+            "",
+            "Acme · 2024 · 10115 Berlin",
+            "Acme · 2024|10115|Berlin|",
+        ),
+        (
+            "DE",
+            "Lindenallee 14",
+            "04109 Leipzig",
+            "Lindenallee 14|04109|Leipzig|",
+        ),
+        (
+            "DE",
+            "",
+            "Praxis Vogt, Hauptstraße 5a, 79098 Freiburg im Breisgau",
+            "Hauptstraße 5a|79098|Freiburg im Breisgau|",
+        ),
+        (
+            "CH",
+            "",
+            "Länggassstrasse 31, CH-3012 Bern",
+            "Länggassstrasse 31|3012|Bern|",
+        ),
+        (
+            "FR",
+            "",
+            "SARL au capital de 15 000 €, 12 rue de la République, 69002 Lyon",
+            "12 rue de la République|69002|Lyon|",
+        ),
+        (
+            "ES",
+            "",
+            "Calle Mayor, 8, 28013 Madrid, España",
+            "Calle Mayor, 8|28013|Madrid|",
+        ),
+        (
+            "NL",
+            "",
+            "Keizersgracht 215, 1016 DV Amsterdam",
+            "Keizersgracht 215|1016 DV|Amsterdam|",
+        ),
+        (
+            "PL",
+            "ul. Długa 27/3",
+            "31-147 Kraków",
+            "ul. Długa 27/3|31-147|Kraków|",
+        ),
+        (
+            "CZ",
+            "",
+            "Dlouhá 730/35, 110 00 Praha 1. IČO: 27082440",
+            "Dlouhá 730/35|110 00|Praha 1|",
+        ),
+        (
+            "US",
+            "",
+            "118 Commercial St, Suite 4, Portland, ME 04101-4738",
+            "118 Commercial St, Suite 4|04101-4738|Portland|ME",
+        ),
+        (
+            "AU",
+            "",
+            "Unit 3/14 Harbour Road, Wollongong NSW 2500",
+            "Unit 3/14 Harbour Road|2500|Wollongong|NSW",
+        ),
+        (
+            "IN",
+            "",
+            "135 Brigade Road, Bengaluru 560025, Karnataka",
+            "135 Brigade Road|560025|Bengaluru|",
+        ),
+        (
+            "BR",
+            "",
+            "Av. Paulista, 1578 - Bela Vista, São Paulo - SP, 01310-200",
+            "Av. Paulista, 1578, Bela Vista|01310-200|São Paulo|SP",
+        ),
+        (
+            "HU",
+            "",
+            "1052 Budapest, Váci utca 12. II/3.",
+            "Váci utca 12. II/3|1052|Budapest|",
+        ),
+        (
+            "RU",
+            "",
+            "ООО «Завод», 190000, г. Санкт-Петербург, ул. Садовая, д. 12",
+            "ул. Садовая, д. 12|190000|Санкт-Петербург|",
+        ),
+        (
+            "FR",
+            "",
+            "18 bis, avenue de Messine – 75008 Paris. Standard : 01",
+            "18 bis, avenue de Messine|75008|Paris|",
+        ),
+        (
+            "MX",
+            "",
+            "Av. Insurgentes Sur 1234, Col. Del Valle, 03100 Ciudad de México",
+            "Av. Insurgentes Sur 1234, Col. Del Valle|03100|Ciudad de México|",
+        ),
+        (
+            "IE",
+            "",
+            "Glenmore House, Sea Road, Galway, H91 E2X4, Ireland",
+            "|H91 E2X4|Galway|",
+        ),
+        (
+            "JP",
+            "",
+            "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1",
+            "渋谷2-21-1|150-0002|東京都渋谷区|",
+        ),
+    ] {
+        let homes: Vec<Region> = Region::of(home).into_iter().collect();
+        let address = in_line(line, above, "", &homes).unwrap_or_default();
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        let found = format!(
+            "{}|{}|{}|{}",
+            text(&address.street),
+            text(&address.postal_code),
+            text(&address.city),
+            text(&address.region)
+        );
+        assert_eq!(found, expected, "{line}");
+    }
+    let homes: Vec<Region> = ["DE", "US"]
+        .iter()
+        .filter_map(|code| Region::of(code))
+        .collect();
+    for line in [
+        "12345 Besucher im Jahr",
+        "Auftrag 04109 vom Montag",
+        "Top 10000 sites of 2024",
+    ] {
+        assert_eq!(in_line(line, "", "", &homes), None, "{line}");
+    }
+}
