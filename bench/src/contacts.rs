@@ -1,7 +1,7 @@
 //! How well the analyst `contacts` finds what stands on pages of many countries, without a model, and how long it takes.
 //!
 //! `bench/contacts/pages` holds pages written for this, `bench/contacts/truth.json` what is on each. The pages of the set `first` were there
-//! while the rules were made; those of `second` and `third` were written before the rules had seen them.
+//! while the rules were made; those of the others were written before the rules had seen them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -426,7 +426,10 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .iter()
         .all(|group| group.gap.chars().count() <= 3)
         && own.iter().all(|&length| length <= 8);
-    if is_prefixed && is_calm && digits.starts_with('0') && !own.iter().all(|&length| length == 1) {
+    // `8 612 48 317` in Lithuania; a nought is telling enough in two groups.
+    let is_eight = home.prefix_pattern().contains('8') && digits.starts_with('8') && own.len() > 2;
+    let is_telling = is_eight || is_prefixed && digits.starts_with('0');
+    if is_telling && is_calm && !own.iter().all(|&length| length == 1) {
         return true;
     }
     let written: Vec<usize> = number
@@ -444,7 +447,7 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
     if is_slashed && !is_premium {
         return true;
     }
-    let is_threes = own.iter().all(|&length| length == 3) && own.len() == 3;
+    let is_threes = own == [3, 3, 3] && home.national_prefix().is_empty();
     !is_premium
         && (own == written || is_even && is_threes)
         && groups.iter().skip(1).all(|group| group.gap != "/")

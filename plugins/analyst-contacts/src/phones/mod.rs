@@ -67,6 +67,13 @@ struct Phones {
 impl Phones {
     fn take(&mut self, candidate: &Candidate, homes: &[Region]) {
         for (number, extension) in candidate.numbers(homes) {
+            // `00 00 00 00` stands where a form shows how a number is written.
+            let digits = number.e164();
+            let mut last = digits.bytes().rev();
+            let first = last.next();
+            if last.take(6).all(|digit| Some(digit) == first) {
+                continue;
+            }
             self.add(&number, extension, candidate.kind);
         }
     }

@@ -34,6 +34,9 @@ fn numbers_are_found_in_the_ways_of_their_countries() {
         ("DE", "Telefax: +49 (0) 341 12345-99", "+493411234599 fax"),
         ("DE", "+49 341 1234599 (FAX), und É", "+493411234599 fax"),
         ("DE", "Tel./Fax: 0761 385920", "+49761385920"),
+        ("LT", "Registratūra\n8 612 48 317", "+37061248317"),
+        ("LV", "Tālrunis\n64417382", "+37164417382"),
+        ("LV", "Fakss\n64417383", "+37164417383 fax"),
         ("AT", "T: +43 (0)512 890123-14", "+4351289012314"),
         ("FR", "Portable : 06.12.34.56.78", "+33612345678"),
         ("FR", "0033 6 12 34 56 78", "+33612345678"),
@@ -73,6 +76,8 @@ fn numbers_are_found_in_the_ways_of_their_countries() {
 #[test]
 fn other_numbers_are_not_phones() {
     for (home, text) in [
+        ("DK", "Telefon: 00 00 00 00"),
+        ("FR", "Votre commande comporte neuf chiffres : 417-382-617"),
         ("DE", "Stand: 12.03.2024, 16:45 Uhr"),
         ("DE", "IBAN: DE89 3704 0044 0532 0130 00"),
         ("DE", "Angebot ab 1.299,00 €"),
