@@ -3,6 +3,34 @@
 /// One region a line; see the first line for where it comes from.
 const TABLE: &str = include_str!("regions.tsv");
 
+const N_LINES: usize = count_lines(TABLE.as_bytes());
+
+/// Where each line of the table begins, and where the last one ends: every number on a page looks for its region, and a guest keeps
+/// nothing between pages.
+static STARTS: [u32; N_LINES + 1] = starts(TABLE.as_bytes());
+
+const fn count_lines(table: &[u8]) -> usize {
+    let (mut at, mut n) = (0, 0);
+    while at < table.len() {
+        n += (table[at] == b'\n') as usize;
+        at += 1;
+    }
+    n
+}
+
+const fn starts(table: &[u8]) -> [u32; N_LINES + 1] {
+    let mut starts = [0; N_LINES + 1];
+    let (mut at, mut line) = (0, 0);
+    while at < table.len() {
+        if table[at] == b'\n' {
+            line += 1;
+            starts[line] = at as u32 + 1;
+        }
+        at += 1;
+    }
+    starts
+}
+
 /// What a number is for, in the order of the table's columns.
 pub(crate) const KINDS: [&str; 8] = [
     "fixed_line",
@@ -34,7 +62,10 @@ pub(super) struct Form {
 impl Region {
     /// Every region, by code.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        TABLE.lines().skip(1).map(|line| Self { line })
+        let lines = STARTS.windows(2).skip(1);
+        lines.map(|ends| Self {
+            line: &TABLE[ends[0] as usize..ends[1] as usize - 1],
+        })
     }
 
     /// The region of an ISO 3166 code of two letters, upper case.
