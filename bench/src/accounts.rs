@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use tokio_util::task::TaskTracker;
-use trawl::billing::Billing;
-use trawl::clock::Clock;
-use trawl::model::Nanodollars;
-use trawl::store::sqlite::SqliteStore;
-use trawl::store::{DataDir, Store};
+use trawl_billing::Billing;
+use trawl_model::Nanodollars;
+use trawl_model::clock::Clock;
+use trawl_store::sqlite::SqliteStore;
+use trawl_store::{DataDir, Store};
 use trawl_tests::Caller;
 use trawl_tests::caller::nanodollars;
 

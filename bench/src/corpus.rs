@@ -65,7 +65,7 @@ pub(crate) fn checkout() -> PathBuf {
 }
 
 /// A parsed page as guests that are linked natively see it.
-pub(crate) fn arrays(document: &trawl::document::Document) -> Arrays<'_> {
+pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
     Arrays {
         url: &document.url,
         base: &document.base,

@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trawl::document::{Document, kind};
-use trawl::plugins::{FormatPlugin, PageView, Plugins, PluginsConfig};
+use trawl_document::{Document, kind};
+use trawl_plugins::{FormatPlugin, PageView, Plugins, PluginsConfig};
 use trawl_test_guests::Guest;
 
 use crate::table::{self, Row};

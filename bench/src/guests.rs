@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use trawl::document::{self, Document, ParseLimits};
-use trawl::plugins::{PageView, Plugins, PluginsConfig, Registry};
+use trawl_document::{Document, ParseLimits};
+use trawl_plugins::{PageView, Plugins, PluginsConfig, Registry};
 use trawl_sdk::{Chunker, Extractor, Format};
 use url::Url;
 
@@ -124,8 +124,8 @@ fn format<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
     Box::new(move |page| {
         let plugin = registry.format(name).context("the format is loaded")?;
         Ok(match plugin.render(&view(page), "{}")? {
-            trawl::plugins::Rendered::Text(text) => text.len(),
-            trawl::plugins::Rendered::Bytes(bytes) => bytes.len(),
+            trawl_plugins::Rendered::Text(text) => text.len(),
+            trawl_plugins::Rendered::Bytes(bytes) => bytes.len(),
         })
     })
 }
@@ -223,7 +223,7 @@ fn average_kb(pages: &[Page]) -> usize {
 
 fn parse(text: &str) -> anyhow::Result<Document> {
     let url = Url::parse("http://127.0.0.1/std/index.html")?;
-    Ok(document::parse(
+    Ok(trawl_document::parse(
         text,
         &url,
         "text/html",

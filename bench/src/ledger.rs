@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
-use trawl::billing::{AccountId, Billing, FundsError, Hold, Purse};
-use trawl::clock::Clock;
-use trawl::model::{Charge, Nanodollars};
-use trawl::store::sqlite::SqliteStore;
-use trawl::store::{DataDir, Store};
+use trawl_billing::{AccountId, Billing, FundsError, Hold, Purse};
+use trawl_model::clock::Clock;
+use trawl_model::{Charge, Nanodollars};
+use trawl_store::sqlite::SqliteStore;
+use trawl_store::{DataDir, Store};
 
 const TASKS: [usize; 3] = [1, 8, 64];
 /// Pages of one run that are settled at once, out of one purse.

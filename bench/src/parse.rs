@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer};
-use trawl::document::{ParseLimits, parse, scan};
+use trawl_document::{ParseLimits, parse, scan};
 use url::Url;
 
 use crate::{corpus, table};

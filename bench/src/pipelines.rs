@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trawl::pipeline::addresses;
+use trawl_plan::text_urls;
 
 use crate::corpus;
 use crate::table::{self, Row};
@@ -33,7 +33,7 @@ fn row(name: &str, text: &str) -> anyhow::Result<Row> {
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let started = table::thread_time();
-        let found = std::hint::black_box(addresses::find(text));
+        let found = std::hint::black_box(text_urls::find(text));
         times.push(table::thread_time() - started);
         anyhow::ensure!(
             found.len() == ADDRESSES,

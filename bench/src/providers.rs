@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use trawl::plugins::{Plugins, PluginsConfig, ProviderPlugin};
+use trawl_plugins::{Plugins, PluginsConfig, ProviderPlugin};
 use trawl_sdk::provider::{Reply, Step, Task};
 use trawl_tests::vendors::{Asked, GOOD_KEY, Vendor, all};
 use trawl_tests::{ServerProcess, VendorServer, World};

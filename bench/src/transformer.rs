@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::Value;
-use trawl::extract::{self, CpuTime, Input, Outputs};
-use trawl::model::{Content, Piece};
-use trawl::plan::OutputPlan;
-use trawl::plugins::{Plugins, PluginsConfig, Registry};
+use trawl_engine::extract::{self, CpuTime, Input, Outputs};
+use trawl_model::{Content, Piece};
+use trawl_plan::OutputPlan;
+use trawl_plugins::{Plugins, PluginsConfig, Registry};
 use url::Url;
 
 /// Time of one page; none comes near it.
@@ -38,7 +38,7 @@ impl Transformer {
     pub(crate) fn plan(&self, request: Value) -> anyhow::Result<Arc<OutputPlan>> {
         let mut request = request;
         request["url"] = "page.invalid".into();
-        let page = trawl::api::plan(&request, &*self.registry)?.pop();
+        let page = trawl_api::plan(&request, &*self.registry)?.pop();
         Ok(page.context("one page")?.output)
     }
 

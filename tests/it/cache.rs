@@ -1,7 +1,7 @@
 //! The page cache through the joined server: who gets a kept page, and what it costs.
 
 use serde_json::{Value, json};
-use trawl::model::Nanodollars;
+use trawl_model::Nanodollars;
 use trawl_tests::caller::costs;
 use trawl_tests::site::PAGE;
 use trawl_tests::{FakeSite, TestApp};

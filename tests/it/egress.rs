@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use http::Method;
-use trawl::egress::{
+use trawl_model::Nanodollars;
+use trawl_net::egress::{
     AllowList, Egress, EgressConfig, EgressError, PoolConfig, Route, SAMPLE_HOST, UpstreamProxy,
 };
-use trawl::model::Nanodollars;
-use trawl::plan::Pool;
+use trawl_plan::Pool;
 use trawl_tests::{FakeNameServer, FakeSite};
 
 use crate::fetch::{Run, loopback, plan};

@@ -1,7 +1,7 @@
 //! Outputs that were made before: who gets them, what they cost, and when they are made anew.
 
 use serde_json::{Value, json};
-use trawl::model::Nanodollars;
+use trawl_model::Nanodollars;
 use trawl_test_guests::{Guest, hostile};
 use trawl_tests::caller::costs;
 use trawl_tests::{FakeSite, TestApp, World};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use trawl::app::{App, Places};
-use trawl::billing::{AccountId, LedgerEntry, LedgerEntryKind, Window};
-use trawl::clock::Timestamp;
 use trawl::config::{Config, Environment};
-use trawl::model::Nanodollars;
+use trawl_billing::{AccountId, LedgerEntry, LedgerEntryKind, Window};
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
 
 use crate::{Caller, World};
 

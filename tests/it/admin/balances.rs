@@ -6,9 +6,9 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use trawl::clock::Timestamp;
-use trawl::secret::Secret;
-use trawl::webhooks::signature;
+use trawl_crawl::webhooks::signature;
+use trawl_model::clock::Timestamp;
+use trawl_model::secret::Secret;
 use trawl_tests::caller::nanodollars;
 use trawl_tests::{Caller, FakeSite, TestApp, World};
 

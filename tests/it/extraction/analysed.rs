@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trawl::extract::{Analysis, Asking, Input, Outputs, Workers};
-use trawl::model::{ModelSize, PageFailure};
-use trawl::plan::{AnalystChoice, Format, FormatChoice, OutputPlan};
-use trawl::plugins::{Finding, ModelReply, Plugins, PluginsConfig, Registry};
+use trawl_engine::extract::{Analysis, Asking, Input, Outputs, Workers};
+use trawl_model::{ModelSize, PageFailure};
+use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan};
+use trawl_plugins::{Finding, ModelReply, Plugins, PluginsConfig, Registry};
 use trawl_test_guests::{Guest, hostile};
 
 const MODEL: ModelSize = ModelSize {

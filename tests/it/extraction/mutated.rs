@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trawl::extract::{self, Input};
-use trawl::plugins::{Plugins, PluginsConfig};
+use trawl_engine::extract::{self, Input};
+use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_tests::World;
 
 use super::SHOP;
@@ -127,7 +127,7 @@ fn broken_pages_never_make_a_plugin_fail() {
         .into_iter()
         .flat_map(|chunker| [asked(chunker, true), asked(chunker, false)])
         .map(|request| {
-            trawl::api::plan(&request, &*registry)
+            trawl_api::plan(&request, &*registry)
                 .unwrap()
                 .remove(0)
                 .output

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use trawl::fetch::FetchConfig;
+use trawl_net::fetch::FetchConfig;
 use trawl_tests::FakeSite;
 use trawl_tests::site::PAGE;
 

@@ -5,10 +5,10 @@ mod pages;
 
 use std::time::Duration;
 
-use trawl::egress::{AllowList, Egress, EgressConfig};
-use trawl::fetch::{CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
-use trawl::plan::{CachePlan, FetchPlan, Pace, Pool};
-use trawl::politeness::{Politeness, PolitenessConfig};
+use trawl_net::egress::{AllowList, Egress, EgressConfig};
+use trawl_net::fetch::{CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
+use trawl_net::politeness::{Politeness, PolitenessConfig};
+use trawl_plan::{CachePlan, FetchPlan, Pace, Pool};
 use url::Url;
 
 /// A plan as a request without any parameters gives it.

@@ -6,7 +6,7 @@ use trawl_tests::site::PAGE;
 
 use super::{Run, loopback, plan};
 
-fn body(fetched: &trawl::fetch::Fetched) -> String {
+fn body(fetched: &trawl_net::fetch::Fetched) -> String {
     String::from_utf8_lossy(&fetched.page.body).into_owned()
 }
 

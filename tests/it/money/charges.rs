@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trawl::billing::LedgerEntryKind;
-use trawl::model::Nanodollars;
+use trawl_billing::LedgerEntryKind;
+use trawl_model::Nanodollars;
 use trawl_tests::caller::{assert_free, costs};
 use trawl_tests::coding::encoded;
 use trawl_tests::site::PAGE;

@@ -43,7 +43,7 @@ async fn another_request_under_a_used_key_is_a_conflict() {
     assert_eq!(app.post("/links", &headers, &body).await.status, 409);
     assert_eq!((app.balance(), site.requests().len()), (left, 1));
     let (_, someone) = app
-        .another("someone", trawl::model::Nanodollars(DOLLAR))
+        .another("someone", trawl_model::Nanodollars(DOLLAR))
         .await;
     let theirs = someone.post("/scrape", &headers, &body).await;
     assert_eq!(

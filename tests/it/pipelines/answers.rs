@@ -168,7 +168,7 @@ async fn contacts_are_kept_and_can_be_asked_for() {
     assert_eq!((&behind["data"], &behind["count"]), (&json!([]), &json!(2)));
     assert_eq!(app.get("/data/contacts?limit=x").await.status, 400);
     let (_, stranger) = app
-        .another("stranger", trawl::model::Nanodollars::ZERO)
+        .another("stranger", trawl_model::Nanodollars::ZERO)
         .await;
     assert_eq!(stranger.get("/data/contacts").await.json()["count"], 0);
 

@@ -1,11 +1,11 @@
 //! Analysts: steps between questions, and every way to break the rules of a conversation.
 
 use serde_json::{Value, json};
-use trawl::document::Document;
-use trawl::model::ModelSize;
-use trawl::plugins::{
-    AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Fault, Finding, Kind, ModelReply,
-    PluginError, Question,
+use trawl_document::Document;
+use trawl_model::ModelSize;
+use trawl_plugins::{
+    AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Fault, Finding, ModelReply,
+    PluginError, PluginKind, Question,
 };
 use trawl_test_guests::{Guest, hostile};
 
@@ -122,7 +122,7 @@ fn an_analyst_is_told_like_any_plugin_and_counted() {
     let shelf = Shelf::of(&[Guest::asking_analyst("who")]);
     let plugins = shelf.start().unwrap();
     let registry = plugins.snapshot();
-    assert_eq!(registry.names(Kind::Analyst), ["who"]);
+    assert_eq!(registry.names(PluginKind::Analyst), ["who"]);
     assert!(registry.extractor("who").is_none() && registry.analyst("x").is_none());
     let analyst = registry.analyst("who").unwrap();
     answer(start(&analyst, &document("x"), "{}", None));

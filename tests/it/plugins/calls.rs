@@ -1,7 +1,7 @@
 //! What well-behaved plugins get and give.
 
 use serde_json::json;
-use trawl::plugins::{Kind, PageView, Rendered};
+use trawl_plugins::{PageView, PluginKind, Rendered};
 use trawl_test_guests::Guest;
 
 use super::{Shelf, document, entry, render, text, view};
@@ -28,7 +28,7 @@ fn each_kind_is_called_by_the_name_the_operator_gave_it() {
     assert_eq!(fields.unwrap(), json!({"b": 1, "a": [2]}));
     let spans = registry.chunker("whole").unwrap().chunk("ünö", "{}");
     assert_eq!(spans.unwrap(), vec![0..5]);
-    assert_eq!(registry.names(Kind::Format), ["echo"]);
+    assert_eq!(registry.names(PluginKind::Format), ["echo"]);
     assert!(registry.format("all").is_none());
 }
 

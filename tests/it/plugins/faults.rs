@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use trawl::plugins::{Fault, Plugins};
+use trawl_plugins::{Fault, Plugins};
 use trawl_test_guests::{Guest, hostile};
 
 use super::{Shelf, document, entry, fault, render, text, view};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use trawl::plugins::inspect;
+use trawl_plugins::inspect;
 use trawl_test_guests::{Guest, hostile};
 
 use super::{Shelf, cache_dir, entry};

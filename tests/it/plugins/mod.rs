@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use trawl::document::{Document, kind};
-use trawl::plugins::{Fault, LoadError, PageView, PluginError, Plugins, PluginsConfig, Rendered};
+use trawl_document::{Document, kind};
+use trawl_plugins::{Fault, LoadError, PageView, PluginError, Plugins, PluginsConfig, Rendered};
 use trawl_test_guests::Guest;
 
 /// Compiled code of all tests: hashes keep them apart.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use trawl::plugins::{Fault, PageView};
+use trawl_plugins::{Fault, PageView};
 
 use super::{Shelf, document, fault, render, text, view};
 

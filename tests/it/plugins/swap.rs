@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
-use trawl::plugins::Plugins;
+use trawl_plugins::Plugins;
 use trawl_test_guests::Guest;
 
 use super::{Shelf, entry, render, text};
@@ -37,7 +37,7 @@ fn unchanged_plugins_are_kept_as_they_are() {
     shelf.manifest(&(entry(&one, "") + &entry(&two, "limits = { time_ms = 77 }")));
     let after = plugins.reload().unwrap();
     assert_eq!(after.generation(), 2);
-    let of = |registry: &trawl::plugins::Registry, name| registry.format(name).unwrap();
+    let of = |registry: &trawl_plugins::Registry, name| registry.format(name).unwrap();
     assert!(Arc::ptr_eq(&of(&before, "one"), &of(&after, "one")));
     assert!(!Arc::ptr_eq(&of(&before, "two"), &of(&after, "two")));
 }

@@ -157,7 +157,7 @@ async fn nobody_is_asked_for_what_the_balance_cannot_pay() {
     let stage = Stage::with(&[pooled(2)]).await;
     let (poor, caller) = stage
         .app
-        .another("poor", trawl::model::Nanodollars(10_000))
+        .another("poor", trawl_model::Nanodollars(10_000))
         .await;
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}});
     let entry = caller.page(body).await;

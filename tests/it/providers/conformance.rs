@@ -1,6 +1,6 @@
 //! One list for all eleven, natively and as components, each beside its vendor and without a socket.
 
-use trawl::plugins::{Plugins, PluginsConfig};
+use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_sdk::provider::Provider;
 use trawl_tests::World;
 use trawl_tests::conformance::{Native, check};

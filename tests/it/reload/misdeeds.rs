@@ -65,7 +65,7 @@ async fn a_plugin_that_misbehaves_fails_its_page_and_nothing_else() {
         assert!(spent > 0);
         app.app
             .billing()
-            .top_up(&app.account, trawl::model::Nanodollars(spent), None)
+            .top_up(&app.account, trawl_model::Nanodollars(spent), None)
             .await
             .unwrap();
     }

@@ -112,7 +112,7 @@ async fn a_page_that_takes_all_memory_loses_it_and_no_other_does() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browsers_are_replaced_and_leave_nothing_behind() {
-    let _by_another_test = trawl::telemetry::start_metrics();
+    let _by_another_test = trawl_telemetry::start_metrics();
     let Some(stage) = Stage::with(|world| world.browser.pages_per_process = 10).await else {
         return;
     };
@@ -192,7 +192,7 @@ async fn one_account_cannot_keep_the_tabs_from_another() {
     let fine = stage.site.url("/page");
     let (_, other) = stage
         .app
-        .another("other", trawl::model::Nanodollars(1_000_000_000))
+        .another("other", trawl_model::Nanodollars(1_000_000_000))
         .await;
     stage.rendered(&fine, json!({})).await;
     let urls = [slow.as_str(); 8].join(",");

@@ -1,7 +1,7 @@
 //! Which pages are rendered, what comes back of them, and what it costs.
 
 use serde_json::json;
-use trawl::model::Nanodollars;
+use trawl_model::Nanodollars;
 
 use super::{Stage, content};
 

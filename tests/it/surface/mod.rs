@@ -6,7 +6,7 @@ mod refusals;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trawl::model::Nanodollars;
+use trawl_model::Nanodollars;
 use trawl_tests::{Answer, Caller, TestApp, World};
 
 /// A server with all plans, and what it says of itself.
@@ -29,7 +29,7 @@ struct Operation<'a> {
 
 impl Surface {
     async fn start() -> Self {
-        let _by_another_test = trawl::telemetry::start_metrics();
+        let _by_another_test = trawl_telemetry::start_metrics();
         let app = TestApp::of(World::new()).await;
         let billing = app.app.billing();
         let money = Nanodollars(1_000_000_000_000);

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use trawl::model::Nanodollars;
+use trawl_model::Nanodollars;
 use trawl_tests::{Answer, Caller, TestApp, World};
 
 const SCRAPE: &str = "/unlimited/scrape";

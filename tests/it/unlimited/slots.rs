@@ -91,7 +91,7 @@ async fn seats_change_while_requests_run() {
     );
     assert_eq!(second.headers()["x-concurrency-active"], "2");
     assert_full(&app.post(SCRAPE, &[], &one(&page)).await, 2);
-    let more = trawl::model::Nanodollars(20_000_000_000);
+    let more = trawl_model::Nanodollars(20_000_000_000);
     billing.top_up(&app.account, more, None).await.unwrap();
     billing.set_seats(&app.account, 3).await.unwrap();
     let third = app.post(SCRAPE, &[], &one(&page)).await;

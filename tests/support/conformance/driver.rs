@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use trawl::plugins::ProviderPlugin;
+use trawl_plugins::ProviderPlugin;
 use trawl_sdk::provider::{
     self, Content, Credential, Description, Failure, Page, Provider, Reply, Request, Step, Task,
 };
