@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
-use trawl_billing::{AccountId, Billing, FundsError, Hold, Purse};
+use trawl_billing::{AccountId, Billing, FundsError, Hold, RunBudget};
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
@@ -107,7 +107,7 @@ async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
 struct Buyer {
     billing: Billing,
     account: AccountId,
-    purse: Option<Purse>,
+    purse: Option<RunBudget>,
     n_pages: AtomicU64,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use trawl::app::{App, Places};
+use trawl::app::{App, Paths};
 use trawl::config::{Config, Environment};
 use trawl_billing::{AccountId, LedgerEntry, LedgerEntryKind, Window};
 use trawl_model::Nanodollars;
@@ -57,7 +57,7 @@ impl TestApp {
         config.egress.allow_private = ranges
             .map(|range| range.parse().expect("a range"))
             .collect();
-        let places = Places {
+        let places = Paths {
             data: world.data(),
             plugins: world.plugins(),
         };

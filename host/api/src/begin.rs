@@ -9,21 +9,21 @@ use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::post::{Form, Posted};
+use super::post::{ApiRequest, Form};
 use super::scrape::tell_ignored;
 use super::service::Run;
 use super::stream as answers;
 use trawl_billing::Slot;
-use trawl_crawl::{Begin, Listening};
+use trawl_crawl::{CrawlHandle, NewCrawl};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
-use trawl_wire::{CrawlRequest, Ground, Verb, crawl_request};
+use trawl_wire::{CrawlRequest, PlanContext, Verb, crawl_request};
 
 /// Plans the crawls of a request whose body may be large where planning harms nobody.
 pub(super) async fn planned_aside(
-    posted: Posted,
+    posted: ApiRequest,
     verb: Verb,
-) -> Result<(Planned, Posted), ApiError> {
+) -> Result<(Planned, ApiRequest), ApiError> {
     let planning = tokio::task::spawn_blocking(move || {
         let planned = planned(&posted, verb)?;
         Ok((planned, posted))
@@ -42,9 +42,9 @@ pub(super) struct Planned {
 }
 
 /// Plans the crawls of a request.
-pub(super) fn planned(posted: &Posted, verb: Verb) -> Result<Planned, ApiError> {
+pub(super) fn planned(posted: &ApiRequest, verb: Verb) -> Result<Planned, ApiError> {
     let run = posted.begin_run();
-    let ground = Ground {
+    let ground = PlanContext {
         catalog: run.catalog(),
         ways: posted.ways(),
     };
@@ -56,7 +56,7 @@ impl Planned {
     /// Begins the crawls. Those in the background keep the request's slot until the last of them has ended.
     pub(super) async fn run(
         self,
-        posted: Posted,
+        posted: ApiRequest,
         slot: Option<Arc<Slot>>,
     ) -> Result<Response, ApiError> {
         let form = posted.form;
@@ -73,13 +73,13 @@ impl Planned {
     /// Begins the crawls likewise, and leaves the answer to the caller.
     pub(super) async fn begin(
         self,
-        posted: Posted,
+        posted: ApiRequest,
         slot: Option<Arc<Slot>>,
     ) -> Result<Begun, ApiError> {
         let CrawlRequest { crawls, ignored } = self.request;
         let mut begun = Vec::with_capacity(crawls.len());
         for crawl in crawls {
-            let begin = Begin {
+            let begin = NewCrawl {
                 account: posted.account.id.clone(),
                 plan: crawl.plan,
                 request: crawl.request,
@@ -101,12 +101,12 @@ impl Planned {
 /// Crawls that were begun.
 pub(super) struct Begun {
     /// The crawls.
-    pub(super) crawls: Vec<Listening>,
+    pub(super) crawls: Vec<CrawlHandle>,
     /// Parameters without effect.
     pub(super) ignored: Vec<String>,
 }
 
-fn answered(form: Form, begun: Vec<Listening>, ignored: &[String]) -> Result<Response, ApiError> {
+fn answered(form: Form, begun: Vec<CrawlHandle>, ignored: &[String]) -> Result<Response, ApiError> {
     let ids: Vec<String> = begun.iter().map(|crawl| crawl.id.clone()).collect();
     let entries: Vec<_> = begun
         .into_iter()

@@ -15,13 +15,13 @@ use utoipa::{IntoParams, ToSchema};
 pub(super) use super::begin::{Planned, planned};
 use super::error::ApiError;
 use super::params::{Path, Query};
-use super::post::{self, Form, Posted};
+use super::post::{self, ApiRequest, Form};
 use super::scrape::BODY_BYTES_MAX;
 use super::{Api, stream as answers};
 use trawl_billing::Account;
-use trawl_crawl::{Crawls, Shown};
+use trawl_crawl::{CrawlView, Crawls};
 use trawl_model::clock::Timestamp;
-use trawl_model::{Stop, UrlState};
+use trawl_model::{StopReason, UrlState};
 use trawl_plan::Pipeline;
 use trawl_store::CrawlState;
 use trawl_wire::Entry;
@@ -61,7 +61,7 @@ pub(super) async fn crawl(
 }
 
 /// Begins the crawls of a request and answers with their pages, or with their ids.
-pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
+pub(super) async fn pages(posted: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
     planned(&posted, verb)?.run(posted, None).await
 }
 
@@ -125,12 +125,12 @@ struct CrawlUrls {
 }
 
 impl CrawlStatus {
-    fn of(shown: Shown) -> Self {
-        let Shown { record, tally } = shown;
+    fn of(shown: CrawlView) -> Self {
+        let CrawlView { record, tally } = shown;
         let is_parked = tally.state == CrawlState::Parked;
         let stop_reason = match is_parked {
             true => Some("credentials_lost"),
-            false => tally.stop.map(Stop::name),
+            false => tally.stop.map(StopReason::name),
         };
         let urls = (tally.urls.known > 0).then_some(CrawlUrls {
             known: tally.urls.known,

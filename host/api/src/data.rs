@@ -17,8 +17,8 @@ use super::post::Form;
 use super::views::KeyView;
 use trawl_billing::{Account, AccountId};
 use trawl_control::Reply;
-use trawl_model::Stop;
-use trawl_store::{CrawlRecord, CrawledPage, Cut, OutboxRow, Rows, StoreError};
+use trawl_model::StopReason;
+use trawl_store::{CrawlRecord, CrawledPage, OutboxRow, PageRange, Rows, StoreError};
 use trawl_wire::dollars;
 
 /// The tables there are; `contacts` has a route of its own.
@@ -140,7 +140,7 @@ impl From<CrawlRecord> for CrawlStateRow {
             crawl_id: crawl.id,
             verb: crawl.verb,
             state: crawl.state.name(),
-            stop_reason: crawl.stop.map(Stop::name),
+            stop_reason: crawl.stop.map(StopReason::name),
             background: crawl.in_background,
             pages: crawl.counts.n_pages,
             failed: crawl.counts.n_failed,
@@ -229,7 +229,7 @@ async fn read(
     api: &Api,
     account: &AccountId,
     table: &str,
-    cut: Cut,
+    cut: PageRange,
 ) -> Result<Page<Row>, ApiError> {
     let records = api.service.store().records();
     match table {
@@ -270,7 +270,7 @@ fn page<T>(
     })
 }
 
-async fn keys(api: &Api, account: &AccountId, cut: Cut) -> Result<Page<Row>, ApiError> {
+async fn keys(api: &Api, account: &AccountId, cut: PageRange) -> Result<Page<Row>, ApiError> {
     let request = trawl_control::Request::Keys {
         account: account.to_string(),
         all: false,

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use trawl_billing::{BillingError, FundsError, NoPlan};
+use trawl_billing::{BillingError, FundsError, SubscriptionError};
 use trawl_control::ControlError;
 use trawl_crawl::CrawlError;
 use trawl_wire::RequestError;
@@ -248,12 +248,12 @@ impl From<CrawlError> for ApiError {
     }
 }
 
-impl From<NoPlan> for ApiError {
-    fn from(error: NoPlan) -> Self {
+impl From<SubscriptionError> for ApiError {
+    fn from(error: SubscriptionError) -> Self {
         match error {
-            NoPlan::Required => Self::PlanRequired,
-            NoPlan::Inactive => Self::PlanInactive,
-            NoPlan::Failed(error) => error.into(),
+            SubscriptionError::Required => Self::PlanRequired,
+            SubscriptionError::Inactive => Self::PlanInactive,
+            SubscriptionError::Failed(error) => error.into(),
         }
     }
 }

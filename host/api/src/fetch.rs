@@ -11,7 +11,7 @@ use serde_json::value::to_raw_value;
 
 use super::body::Unique;
 use super::error::ApiError;
-use super::post::{self, Posted};
+use super::post::{self, ApiRequest};
 use super::{Api, scrape};
 use trawl_billing::Account;
 use trawl_plan::address;
@@ -43,7 +43,7 @@ pub(super) async fn fetch(
     request: Request,
 ) -> Result<Response, ApiError> {
     let url = target(request.uri())?;
-    let work = |posted: Posted| async move {
+    let work = |posted: ApiRequest| async move {
         let body = with_url(&posted.body, &url)?;
         scrape::pages(posted.with_body(body), Verb::Scrape).await
     };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
-use trawl_store::Cut;
+use trawl_store::PageRange;
 
 /// Rows of a page when nobody says how many.
 const LIMIT_DEFAULT: u32 = 100;
@@ -28,11 +28,11 @@ impl Paging {
     ///
     /// # Errors
     /// A number is none, or less than 1.
-    pub(super) fn cut(&self) -> Result<Cut, ApiError> {
+    pub(super) fn cut(&self) -> Result<PageRange, ApiError> {
         let limit = number("limit", self.limit.as_deref())?.unwrap_or(LIMIT_DEFAULT.into());
         let limit = u32::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
         let page = number("page", self.page.as_deref())?.unwrap_or(1);
-        Ok(Cut {
+        Ok(PageRange {
             limit,
             offset: (page - 1).saturating_mul(limit.into()),
         })

@@ -13,11 +13,11 @@ use utoipa::ToSchema;
 use super::Api;
 use super::begin::{self, Begun};
 use super::error::ApiError;
-use super::post::{self, Posted};
+use super::post::{self, ApiRequest};
 use super::scrape::{BODY_BYTES_MAX, tell_ignored};
 use trawl_billing::Account;
 use trawl_crawl::pipeline::{Gathered, ModelUse};
-use trawl_model::Stop;
+use trawl_model::StopReason;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::Registry;
 use trawl_wire::Entry;
@@ -222,7 +222,7 @@ pub(super) async fn extract_qa(
 ) -> Result<Response, ApiError> {
     post::serve(&api, account, request, BODY_BYTES_MAX, |posted| async {
         let form = posted.form;
-        let whole = Whole::of(posted, Pipeline::ExtractQa).await?;
+        let whole = PipelineResult::of(posted, Pipeline::ExtractQa).await?;
         let content = whole
             .joined
             .get("content")
@@ -262,7 +262,7 @@ pub(super) async fn filter_links(
 ) -> Result<Response, ApiError> {
     post::serve(&api, account, request, BODY_BYTES_MAX, |posted| async {
         let form = posted.form;
-        let mut whole = Whole::of(posted, Pipeline::FilterLinks).await?;
+        let mut whole = PipelineResult::of(posted, Pipeline::FilterLinks).await?;
         let mut found = std::mem::take(&mut whole.joined);
         if !found.get("relevant_urls").is_some_and(Value::is_array) {
             found.insert("relevant_urls".to_owned(), json!([]));
@@ -287,30 +287,32 @@ pub(super) async fn filter_links(
 }
 
 /// The crawls of a pipeline whose answer is their pages.
-async fn pages(posted: Posted, pipeline: Pipeline) -> Result<Response, ApiError> {
+async fn pages(posted: ApiRequest, pipeline: Pipeline) -> Result<Response, ApiError> {
     let (planned, posted) = begin::planned_aside(posted, Verb::Pipeline(pipeline)).await?;
     planned.run(posted, None).await
 }
 
 /// Why a crawl ended without a page, in words for its caller.
-fn without_pages(stop: Stop) -> &'static str {
+fn without_pages(stop: StopReason) -> &'static str {
     match stop {
-        Stop::Completed | Stop::Limit | Stop::Depth | Stop::Budget => {
+        StopReason::Completed | StopReason::Limit | StopReason::Depth | StopReason::Budget => {
             "there was no page that the crawl may fetch, check `budget`, `blacklist`, `whitelist` and `limit`"
         }
-        Stop::Spend => "a page may cost more than `max_credits_allowed` lets it, raise it",
-        Stop::Balance => "balance is zero",
-        Stop::Timeout => "the crawl's time was over before its first page, raise `crawl_timeout`",
-        Stop::Cancelled | Stop::HungUp => "the crawl was stopped before its first page",
-        Stop::ServerStopped => {
+        StopReason::Spend => "a page may cost more than `max_credits_allowed` lets it, raise it",
+        StopReason::Balance => "balance is zero",
+        StopReason::Timeout => {
+            "the crawl's time was over before its first page, raise `crawl_timeout`"
+        }
+        StopReason::Cancelled | StopReason::HungUp => "the crawl was stopped before its first page",
+        StopReason::ServerStopped => {
             "the server was stopped before the first page, send the request again"
         }
-        Stop::Failed => "the crawl failed by the server's doing, send the request again",
+        StopReason::Failed => "the crawl failed by the server's doing, send the request again",
     }
 }
 
 /// A crawl to its end, with its findings joined.
-struct Whole {
+struct PipelineResult {
     url: String,
     ids: Vec<String>,
     ignored: Vec<String>,
@@ -322,8 +324,8 @@ struct Whole {
     pages_left_out: Option<u64>,
 }
 
-impl Whole {
-    async fn of(posted: Posted, pipeline: Pipeline) -> Result<Self, ApiError> {
+impl PipelineResult {
+    async fn of(posted: ApiRequest, pipeline: Pipeline) -> Result<Self, ApiError> {
         let service = Arc::clone(&posted.service);
         let account = posted.account.id.clone();
         let (planned, posted) = begin::planned_aside(posted, Verb::Pipeline(pipeline)).await?;
@@ -357,7 +359,7 @@ impl Whole {
         if let Some(id) = whole.ids.first().filter(|_| is_without_pages) {
             // The entries end only when the crawl's end is written down.
             let stop = service.crawls().show(&account, id).await?.tally.stop;
-            let why = without_pages(stop.unwrap_or(Stop::Failed));
+            let why = without_pages(stop.unwrap_or(StopReason::Failed));
             whole.failure = Some((trawl_model::failure::status::UNKNOWN, why.to_owned()));
         }
         for id in &whole.ids {

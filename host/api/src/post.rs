@@ -17,7 +17,7 @@ use super::observe::RequestId;
 use super::service::{Run, Service};
 use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
 use trawl_model::Terms;
-use trawl_wire::Ways;
+use trawl_wire::RequestDefaults;
 
 /// Time for a body to arrive.
 const BODY_TIME_MAX: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ impl Form {
 }
 
 /// A POST that arrived.
-pub(super) struct Posted {
+pub(super) struct ApiRequest {
     /// The rooms behind the interface.
     pub(super) service: Arc<dyn Service>,
     /// Who asks.
@@ -99,7 +99,7 @@ pub(super) struct Posted {
     request_id: RequestId,
 }
 
-impl Posted {
+impl ApiRequest {
     /// The same with another body.
     pub(super) fn with_body(self, body: Vec<u8>) -> Self {
         Self {
@@ -115,8 +115,8 @@ impl Posted {
     }
 
     /// The ways to a page that this request has.
-    pub(super) fn ways(&self) -> Ways<'_> {
-        Ways {
+    pub(super) fn ways(&self) -> RequestDefaults<'_> {
+        RequestDefaults {
             pools: self.service.pools(),
             router: self.service.router_default(),
             terms: self.terms,
@@ -134,7 +134,7 @@ pub(super) async fn serve<W, F>(
     work: W,
 ) -> Result<Response, ApiError>
 where
-    W: FnOnce(Posted) -> F,
+    W: FnOnce(ApiRequest) -> F,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
     let terms = Terms::PayAsYouGo;
@@ -145,7 +145,7 @@ where
 /// A POST that arrived, before anything is done for it.
 pub(super) struct Received {
     /// What was sent.
-    pub(super) posted: Posted,
+    pub(super) posted: ApiRequest,
     /// Its idempotency key and what it stands for.
     key: Option<String>,
     hash: [u8; 32],
@@ -172,7 +172,7 @@ pub(super) async fn receive(
         .unwrap_or_default();
     let body = read_body(request, body_bytes_max).await?;
     let hash = body_hash(&path, form, &body);
-    let posted = Posted {
+    let posted = ApiRequest {
         service: Arc::clone(&api.service),
         account,
         body,
@@ -187,7 +187,7 @@ impl Received {
     /// Calls `work` unless a kept answer does.
     pub(super) async fn answer<W, F>(self, work: W) -> Result<Response, ApiError>
     where
-        W: FnOnce(Posted) -> F,
+        W: FnOnce(ApiRequest) -> F,
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
         let Self { posted, key, hash } = self;

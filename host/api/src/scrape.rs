@@ -8,13 +8,13 @@ use axum::http::HeaderValue;
 use axum::response::Response;
 
 use super::error::ApiError;
-use super::post::{self, Form, Posted};
+use super::post::{self, ApiRequest, Form};
 use super::service::Run;
 use super::{Api, stream};
 use trawl_billing::Account;
 use trawl_plan::ScrapePlan;
 use trawl_wire::Entry;
-use trawl_wire::{Ground, ScrapeRequest, Verb, scrape_plan};
+use trawl_wire::{PlanContext, ScrapeRequest, Verb, scrape_plan};
 
 /// Most bytes of a request body. Decisions: Errors and limits, 413.
 pub(super) const BODY_BYTES_MAX: usize = 10_000_000;
@@ -43,7 +43,7 @@ pub(super) async fn scrape(
 }
 
 /// Plans the pages of a request and runs them.
-pub(super) async fn pages(posted: Posted, verb: Verb) -> Result<Response, ApiError> {
+pub(super) async fn pages(posted: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
     planned(&posted, verb)?.run().await
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Planned {
 }
 
 /// Plans the pages of a request.
-pub(super) fn planned(posted: &Posted, verb: Verb) -> Result<Planned, ApiError> {
+pub(super) fn planned(posted: &ApiRequest, verb: Verb) -> Result<Planned, ApiError> {
     let run = posted.begin_run();
-    let ground = Ground {
+    let ground = PlanContext {
         catalog: run.catalog(),
         ways: posted.ways(),
     };

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::Api;
 use super::error::ApiError;
-use super::post::{self, Posted};
+use super::post::{self, ApiRequest};
 use super::scrape::tell_ignored;
 use trawl_billing::Account;
 use trawl_engine::page::PageOutcome;
@@ -80,7 +80,7 @@ pub(super) async fn transform(
     post::serve(&api, account, request, BODY_BYTES_MAX, transformed).await
 }
 
-async fn transformed(posted: Posted) -> Result<Response, ApiError> {
+async fn transformed(posted: ApiRequest) -> Result<Response, ApiError> {
     let run = posted.begin_run();
     let mut plan = transform_plan(&posted.body, run.catalog())?;
     let ignored = std::mem::take(&mut plan.ignored);

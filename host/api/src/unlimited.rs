@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::error::ApiError;
-use super::post::{self, Posted};
+use super::post::{self, ApiRequest};
 use super::stream::holding;
 use super::{Api, crawl, scrape};
 use trawl_billing::{Account, Slot};
@@ -57,7 +57,7 @@ pub(super) async fn scrape(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Response {
-    serve(&api, account, request, Wish::Scrape).await
+    serve(&api, account, request, FlatRateRoute::Scrape).await
 }
 
 #[utoipa::path(
@@ -81,7 +81,7 @@ pub(super) async fn crawl(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Response {
-    serve(&api, account, request, Wish::Crawl).await
+    serve(&api, account, request, FlatRateRoute::Crawl).await
 }
 
 #[utoipa::path(
@@ -104,12 +104,12 @@ pub(super) async fn links(
     Extension(account): Extension<Arc<Account>>,
     request: Request,
 ) -> Response {
-    serve(&api, account, request, Wish::Links).await
+    serve(&api, account, request, FlatRateRoute::Links).await
 }
 
 /// What is asked for.
 #[derive(Clone, Copy)]
-enum Wish {
+enum FlatRateRoute {
     Scrape,
     Crawl,
     Links,
@@ -121,8 +121,8 @@ enum Planned {
     Crawls(crawl::Planned),
 }
 
-impl Wish {
-    fn planned(self, posted: &Posted) -> Result<Planned, ApiError> {
+impl FlatRateRoute {
+    fn planned(self, posted: &ApiRequest) -> Result<Planned, ApiError> {
         Ok(match self {
             Self::Scrape => Planned::Pages(scrape::planned(posted, Verb::Scrape)?),
             Self::Crawl => Planned::Crawls(crawl::planned(posted, Verb::Scrape)?),
@@ -132,7 +132,7 @@ impl Wish {
 }
 
 impl Planned {
-    async fn run(self, posted: Posted, slot: Arc<Slot>) -> Result<Response, ApiError> {
+    async fn run(self, posted: ApiRequest, slot: Arc<Slot>) -> Result<Response, ApiError> {
         match self {
             Self::Pages(pages) => pages.run().await,
             Self::Crawls(crawls) => crawls.run(posted, Some(slot)).await,
@@ -140,7 +140,12 @@ impl Planned {
     }
 }
 
-async fn serve(api: &Api, account: Arc<Account>, request: Request, wish: Wish) -> Response {
+async fn serve(
+    api: &Api,
+    account: Arc<Account>,
+    request: Request,
+    wish: FlatRateRoute,
+) -> Response {
     let served = admitted(api, Arc::clone(&account), request, wish).await;
     served.unwrap_or_else(|error| refused(api, &account, error))
 }
@@ -149,7 +154,7 @@ async fn admitted(
     api: &Api,
     account: Arc<Account>,
     request: Request,
-    wish: Wish,
+    wish: FlatRateRoute,
 ) -> Result<Response, ApiError> {
     api.service.billing().unlimited(&account.id).await?;
     let received = post::receive(
@@ -165,7 +170,7 @@ async fn admitted(
     let slot = Arc::new(slot(api, &account).await?);
     // Under an idempotency key the work goes on without its caller, so it holds the slot by itself.
     let held = Arc::clone(&slot);
-    let work = move |posted: Posted| async move {
+    let work = move |posted: ApiRequest| async move {
         let response = planned.run(posted, Arc::clone(&held)).await?;
         Ok::<_, ApiError>(holding(response, held))
     };

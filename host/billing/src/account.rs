@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::notices::{Alarm, Bells};
-use super::purse::Slice;
+use super::notices::{AlertSender, BalanceAlerts};
+use super::purse::Allotment;
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice};
@@ -43,20 +43,20 @@ impl Funds {
 pub(super) struct Wallet {
     pub(super) account: Arc<Account>,
     money: Mutex<Money>,
-    bells: Arc<Bells>,
+    bells: Arc<AlertSender>,
     /// Told whenever money may have become free, or a page in flight is paid.
     freed: Notify,
     /// Pages that wait for money.
     n_waiting: AtomicUsize,
     /// What runs have set aside beyond their pages in flight can be asked back.
-    slices: Mutex<Vec<Weak<Slice>>>,
+    slices: Mutex<Vec<Weak<Allotment>>>,
 }
 
 /// Money, and who is told when it runs low.
 #[derive(Debug)]
 struct Money {
     funds: Funds,
-    alarm: Alarm,
+    alarm: BalanceAlerts,
 }
 
 /// Says that someone waits for money until it is dropped.
@@ -105,7 +105,7 @@ impl Wallet {
         let mut notice = notice.clone();
         notice.low.count = notice.low.count.max(live.low.count);
         notice.empty.count = notice.empty.count.max(live.empty.count);
-        money.alarm = Alarm::new(&notice);
+        money.alarm = BalanceAlerts::new(&notice);
         // What happened since the notice was made counts.
         let balance = money.funds.balance;
         money.alarm.look(&self.account.id, balance, &self.bells);
@@ -126,15 +126,15 @@ impl Wallet {
         self.n_waiting.load(Ordering::SeqCst) > 0
     }
 
-    pub(super) fn add_slice(&self, slice: &Arc<Slice>) {
+    pub(super) fn add_slice(&self, slice: &Arc<Allotment>) {
         let mut slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
         slices.retain(|slice| slice.strong_count() > 0);
         slices.push(Arc::downgrade(slice));
     }
 
     /// Takes back what runs have set aside for no page, those of `but` excepted; whether anything came back.
-    pub(super) fn reclaim(&self, but: Option<&Slice>) -> bool {
-        let slices: Vec<Arc<Slice>> = {
+    pub(super) fn reclaim(&self, but: Option<&Allotment>) -> bool {
+        let slices: Vec<Arc<Allotment>> = {
             let slices = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
             slices.iter().filter_map(Weak::upgrade).collect()
         };
@@ -150,9 +150,9 @@ impl Wallet {
 
 /// Every account and key.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Accounts {
     pages: RwLock<Pages>,
-    bells: Arc<Bells>,
+    bells: Arc<AlertSender>,
 }
 
 #[derive(Debug, Default)]
@@ -221,7 +221,7 @@ impl Key {
     }
 }
 
-impl Book {
+impl Accounts {
     pub(super) fn new(accounts: Vec<AccountRecord>, keys: Vec<KeyRecord>) -> Self {
         let book = Self::default();
         for record in accounts {
@@ -254,7 +254,7 @@ impl Book {
         self.read(|pages| pages.keys.values().filter_map(used).collect())
     }
 
-    pub(super) fn bells(&self) -> &Bells {
+    pub(super) fn bells(&self) -> &AlertSender {
         &self.bells
     }
 
@@ -310,7 +310,7 @@ impl Book {
             account: Arc::clone(&account),
             money: Mutex::new(Money {
                 funds,
-                alarm: Alarm::new(&record.notice),
+                alarm: BalanceAlerts::new(&record.notice),
             }),
             bells: Arc::clone(&self.bells),
             freed: Notify::new(),

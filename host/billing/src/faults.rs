@@ -10,11 +10,11 @@ use super::*;
 use trawl_model::Charge;
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
-use trawl_model::{Stop, UrlRow};
+use trawl_model::{StopReason, UrlRow};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
-    AccountRecord, AnswerKey, Contact, CrawlRecord, CrawlState, Cut, DataDir, KeptAnswer,
-    OpenReserve, OutboxRow, PageRow, Progress, Records, Rows, StoreFuture, Subscription, Written,
+    AccountRecord, AnswerKey, Contact, CrawlRecord, CrawlState, DataDir, KeptAnswer, OpenReserve,
+    OutboxRow, PageRange, PageRow, Progress, Records, Rows, StoreFuture, Subscription, Written,
 };
 
 const WORKS: u8 = 0;
@@ -115,7 +115,7 @@ impl Store for Faulty {
         &'a self,
         account: &'a AccountId,
         domain: Option<&'a str>,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<Contact>> {
         self.store.contacts(account, domain, cut)
     }
@@ -240,7 +240,12 @@ impl Store for Faulty {
         self.store.set_crawl_state(id, state)
     }
 
-    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()> {
+    fn end_crawl<'a>(
+        &'a self,
+        id: &'a str,
+        stop: StopReason,
+        at: Timestamp,
+    ) -> StoreFuture<'a, ()> {
         self.store.end_crawl(id, stop, at)
     }
 
@@ -387,14 +392,14 @@ async fn the_end_does_not_wait_for_a_store_that_fails() {
     assert!(open.post(&charge()).await.is_err());
 }
 
-async fn share(purse: &Purse, page: &str) -> Hold {
+async fn share(purse: &RunBudget, page: &str) -> Hold {
     let soon = Instant::now() + std::time::Duration::from_secs(20);
     let hold = purse.hold(Nanodollars(500), "u", page, soon).await;
     hold.expect("money is there")
 }
 
 impl World {
-    fn purse(&self) -> Purse {
+    fn purse(&self) -> RunBudget {
         let purse = self
             .billing
             .purse(&self.account, "r", Nanodollars(2_000), Nanodollars::ZERO);

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::BillingError;
 use super::account::{Funds, Wallet};
-use super::purse::Slice;
+use super::purse::Allotment;
 use super::queue::{Effect, Item, Queue};
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
@@ -30,14 +30,14 @@ pub struct Hold {
     run: Arc<str>,
     url: Arc<str>,
     /// The slice it is a share of, for a page of a run with a purse.
-    share: Option<Share>,
+    share: Option<Reservation>,
     consumed: Consumed,
     is_open: bool,
 }
 
 #[derive(Debug)]
-struct Share {
-    slice: Arc<Slice>,
+struct Reservation {
+    slice: Arc<Allotment>,
     post_id: String,
     shortage: Option<Shortage>,
 }
@@ -116,7 +116,7 @@ impl Hold {
 
     /// A page's share of a slice. Its room in the queue was entered before.
     pub(super) fn of_purse(
-        slice: Arc<Slice>,
+        slice: Arc<Allotment>,
         id: String,
         amount: Nanodollars,
         shortage: Option<Shortage>,
@@ -131,7 +131,7 @@ impl Hold {
             clock: slice.clock().clone(),
             run: Arc::clone(slice.run()),
             url: Arc::from(cut(url, URL_BYTES_MAX)),
-            share: Some(Share {
+            share: Some(Reservation {
                 slice,
                 post_id,
                 shortage,

@@ -44,8 +44,8 @@ pub use idempotency::{Begun, FirstRequest};
 pub use key::new_key;
 pub use notices::{Crossing, Crossings};
 pub use price::{Prices, Tariff, bytes_for, price};
-pub use purse::Purse;
-pub use seats::{Count, NoPlan, SEATS_MAX, SeatPrices, Slot};
+pub use purse::RunBudget;
+pub use seats::{Count, SEATS_MAX, SeatPrices, Slot, SubscriptionError};
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 pub use trawl_store::{
     ANSWER_BYTES_MAX, AccountId, AccountUsage, Answer, Audit, Consumed, Entry as LedgerEntry,
@@ -53,7 +53,7 @@ pub use trawl_store::{
     Subscription, SubscriptionState, Threshold, Window,
 };
 
-use account::Book;
+use account::Accounts;
 use idempotency::InFlight;
 use queue::Queue;
 use seats::Seats;
@@ -66,7 +66,7 @@ const SERVER_STOPPED: &str = "server stopped";
 pub struct Billing {
     store: Arc<dyn Store>,
     clock: Clock,
-    book: Arc<Book>,
+    book: Arc<Accounts>,
     queue: Arc<Queue>,
     in_flight: Arc<InFlight>,
     seats: Arc<Seats>,
@@ -205,7 +205,7 @@ impl Billing {
         tasks: &TaskTracker,
     ) -> Result<Self, BillingError> {
         give_back_open_reserves(store.as_ref(), &clock).await?;
-        let book = Arc::new(Book::new(store.accounts().await?, store.keys().await?));
+        let book = Arc::new(Accounts::new(store.accounts().await?, store.keys().await?));
         let seats = Arc::new(Seats::new(store.subscriptions().await?));
         let queue = Arc::new(Queue::new(key::unique()?));
         let writer = tasks.spawn(writer::run(Arc::clone(&store), Arc::clone(&queue)));

@@ -40,13 +40,13 @@ pub type Crossings = mpsc::Receiver<Crossing>;
 
 /// One threshold of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bell {
+struct ThresholdState {
     below: Nanodollars,
     is_below: bool,
     count: u64,
 }
 
-impl Bell {
+impl ThresholdState {
     fn new(below: Nanodollars, told: Told) -> Self {
         Self {
             below,
@@ -74,18 +74,18 @@ impl Bell {
 
 /// The thresholds of an account with a receiver.
 #[derive(Debug)]
-pub(super) struct Alarm {
+pub(super) struct BalanceAlerts {
     destination: Option<Arc<str>>,
-    low: Bell,
-    empty: Bell,
+    low: ThresholdState,
+    empty: ThresholdState,
 }
 
-impl Alarm {
+impl BalanceAlerts {
     pub(super) fn new(notice: &Notice) -> Self {
         Self {
             destination: notice.destination.as_deref().map(Arc::from),
-            low: Bell::new(notice.below, notice.low),
-            empty: Bell::new(NOTHING, notice.empty),
+            low: ThresholdState::new(notice.below, notice.low),
+            empty: ThresholdState::new(NOTHING, notice.empty),
         }
     }
 
@@ -100,7 +100,7 @@ impl Alarm {
     }
 
     /// Looks at a balance that has changed.
-    pub(super) fn look(&mut self, account: &AccountId, balance: Nanodollars, bells: &Bells) {
+    pub(super) fn look(&mut self, account: &AccountId, balance: Nanodollars, bells: &AlertSender) {
         let Some(destination) = &self.destination else {
             return;
         };
@@ -124,12 +124,12 @@ impl Alarm {
 
 /// The way from the wallets to who tells.
 #[derive(Debug)]
-pub(super) struct Bells {
+pub(super) struct AlertSender {
     ring: mpsc::Sender<Crossing>,
     crossings: Mutex<Option<Crossings>>,
 }
 
-impl Default for Bells {
+impl Default for AlertSender {
     fn default() -> Self {
         let (ring, crossings) = mpsc::channel(WAITING_MAX);
         Self {
@@ -139,7 +139,7 @@ impl Default for Bells {
     }
 }
 
-impl Bells {
+impl AlertSender {
     fn ring(&self, crossing: Crossing) {
         if let Err(error) = self.ring.try_send(crossing) {
             tracing::warn!(error = %error, "a balance crossed a threshold, which is told at the next start");

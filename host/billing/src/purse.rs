@@ -22,16 +22,16 @@ const GIVEN_BACK: &str = "not needed";
 
 /// The money of one run. Dropping it gives back what it holds for no page.
 #[derive(Debug)]
-pub struct Purse(Arc<Slice>);
+pub struct RunBudget(Arc<Allotment>);
 
-impl Drop for Purse {
+impl Drop for RunBudget {
     fn drop(&mut self) {
         self.close();
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Slice {
+pub(super) struct Allotment {
     wallet: Arc<Wallet>,
     queue: Arc<Queue>,
     clock: Clock,
@@ -57,7 +57,7 @@ struct State {
 }
 
 /// What a page would like and what it gets.
-struct Share {
+struct Reservation {
     amount: Nanodollars,
     shortage: Option<Shortage>,
 }
@@ -73,13 +73,13 @@ impl Billing {
         run: &str,
         ceiling: Nanodollars,
         spent: Nanodollars,
-    ) -> Result<Purse, FundsError> {
+    ) -> Result<RunBudget, FundsError> {
         let wallet = self
             .book
             .wallet(account)
             .ok_or(FundsError::UnknownAccount)?;
         let unique = key::unique().map_err(|_| FundsError::Busy)?;
-        let slice = Arc::new(Slice {
+        let slice = Arc::new(Allotment {
             wallet: Arc::clone(&wallet),
             queue: Arc::clone(&self.queue),
             clock: self.clock.clone(),
@@ -93,7 +93,7 @@ impl Billing {
             freed: Notify::new(),
         });
         wallet.add_slice(&slice);
-        Ok(Purse(slice))
+        Ok(RunBudget(slice))
     }
 
     /// What the pages of a run have cost, by the ledger: what a purse for the rest of the run is told as `spent`.
@@ -119,7 +119,7 @@ impl Billing {
     }
 }
 
-impl Purse {
+impl RunBudget {
     /// Promises a page its ceiling, or what is left when that is less; waits while pages in flight have all that is left.
     /// `page_id` names the page within the run for ever: a page with the same name is charged once.
     ///
@@ -206,7 +206,7 @@ impl State {
     }
 }
 
-impl Slice {
+impl Allotment {
     /// Whether slice and account together have less than a page would get of the ceiling.
     fn lacks(&self, wanted: Nanodollars) -> bool {
         let (of_ceiling, left) = self.with(|state| {
@@ -216,7 +216,7 @@ impl Slice {
         left < of_ceiling && self.wallet.funds().available() < of_ceiling - left
     }
 
-    fn promise(&self, wanted: Nanodollars) -> Result<Share, FundsError> {
+    fn promise(&self, wanted: Nanodollars) -> Result<Reservation, FundsError> {
         self.with(|state| {
             if state.is_closed {
                 return Err(FundsError::CeilingReached);
@@ -249,7 +249,7 @@ impl Slice {
             } else {
                 None
             };
-            Ok(Share { amount, shortage })
+            Ok(Reservation { amount, shortage })
         })
     }
 

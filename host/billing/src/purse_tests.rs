@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    fn purse(&self, run: &str, ceiling: i64) -> Purse {
+    fn purse(&self, run: &str, ceiling: i64) -> RunBudget {
         let ceiling = Nanodollars(ceiling);
         let purse = self
             .billing
@@ -190,7 +190,7 @@ async fn what_a_killed_process_left_of_a_slice_is_given_back() {
 async fn a_page_that_an_earlier_process_paid_is_not_paid_again() {
     let world = World::with(100_000).await;
     let purse = world.purse("run", 10_000);
-    let hold = |purse: Purse, page: &'static str| async move {
+    let hold = |purse: RunBudget, page: &'static str| async move {
         let held = purse.hold(Nanodollars(5_000), "u", page, soon()).await;
         (purse, held.expect("a hold"))
     };
@@ -335,7 +335,7 @@ const CEILINGS: [i64; 3] = [3_000, 9_000, i64::MAX];
 async fn play(steps: Vec<Step>) {
     let world = World::with(10_000).await;
     let runs = ["a", "b", "c"];
-    let purses: Vec<Purse> = (0..3).map(|n| world.purse(runs[n], CEILINGS[n])).collect();
+    let purses: Vec<RunBudget> = (0..3).map(|n| world.purse(runs[n], CEILINGS[n])).collect();
     let mut paid_in = 10_000;
     let mut holds: Vec<(Option<(usize, u8)>, Hold)> = Vec::new();
     let mut paid = std::collections::HashMap::<(usize, u8), Charge>::new();

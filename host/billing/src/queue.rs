@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::BillingError;
 use super::account::Wallet;
-use super::purse::Slice;
+use super::purse::Allotment;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, Written};
 
@@ -43,12 +43,12 @@ pub(super) enum Effect {
     Post {
         wallet: Arc<Wallet>,
         /// The slice that it comes out of, for a page of a run with a purse.
-        slice: Option<Arc<Slice>>,
+        slice: Option<Arc<Allotment>>,
         done: oneshot::Sender<Result<Charge, BillingError>>,
     },
     /// A post out of a slice failed. Unless the ledger has it after all, the slice has its money back with this void.
     UndonePost {
-        slice: Arc<Slice>,
+        slice: Arc<Allotment>,
         /// Boxed, because it is rare and much larger than the others.
         post: Box<Entry>,
     },

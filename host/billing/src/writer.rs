@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::BillingError;
 use super::account::Wallet;
-use super::purse::Slice;
+use super::purse::Allotment;
 use super::queue::{Effect, Item, Queue};
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, EntryKind, Store, StoreError, Written};
@@ -142,7 +142,7 @@ fn end_plain(wallet: &Wallet, post: &Entry, written: &Written) -> Result<Charge,
 /// A page of a run has one post for ever. When it was paid before, the slice keeps its money.
 async fn end_share(
     store: &dyn Store,
-    slice: &Slice,
+    slice: &Allotment,
     post: &Entry,
     written: &Written,
 ) -> Result<Charge, BillingError> {
@@ -227,7 +227,7 @@ fn undone_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
 
 /// The charge stays out of the slice until it is known whether the ledger has it. The void has an id of its own: the page may
 /// be paid later.
-fn undone_share(slice: &Arc<Slice>, post: Entry) -> Item {
+fn undone_share(slice: &Arc<Allotment>, post: Entry) -> Item {
     let void = slice.page_void(&post, NOT_TAKEN);
     let slice = Arc::clone(slice);
     let post = Box::new(post);

@@ -21,7 +21,7 @@ pub use request::{
     AccountView, AuditView, DisagreementView, EntryView, KeyView, NoticesView, PricesView, Reply,
     Request, SubscriptionView, SumView, UsageView,
 };
-pub use server::{Desk, listen};
+pub use server::{ControlHandler, listen};
 
 /// Entries of a statement in one reply.
 pub const STATEMENT_ENTRIES_MAX: u32 = 1_000;
@@ -102,7 +102,7 @@ mod tests {
             let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
             let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks);
             let billing = billing.await.expect("billing starts");
-            let desk = Desk {
+            let desk = ControlHandler {
                 billing: billing.clone(),
                 plugins: Arc::new(|| json!({"generation": 7})),
             };

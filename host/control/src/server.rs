@@ -29,14 +29,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a running server answers from.
 #[derive(Clone)]
-pub struct Desk {
+pub struct ControlHandler {
     /// Accounts and the ledger.
     pub billing: Billing,
     /// Tells the plugins in effect, as `GET /plugins` does.
     pub plugins: Arc<dyn Fn() -> Value + Send + Sync>,
 }
 
-impl Desk {
+impl ControlHandler {
     async fn answer(&self, request: Request) -> Reply {
         match request {
             Request::Plugins {} => Reply::Plugins((self.plugins)()),
@@ -51,7 +51,7 @@ impl Desk {
 /// [`ControlError::Socket`] when the socket cannot be made.
 pub fn listen(
     data: &Path,
-    desk: Desk,
+    desk: ControlHandler,
     stop: CancellationToken,
     tasks: &TaskTracker,
 ) -> Result<(), ControlError> {
@@ -69,7 +69,12 @@ pub fn listen(
     Ok(())
 }
 
-async fn accept(listener: UnixListener, desk: Desk, stop: &CancellationToken, tasks: &TaskTracker) {
+async fn accept(
+    listener: UnixListener,
+    desk: ControlHandler,
+    stop: &CancellationToken,
+    tasks: &TaskTracker,
+) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let place = Arc::clone(&places).acquire_owned();
@@ -95,7 +100,7 @@ async fn accept(listener: UnixListener, desk: Desk, stop: &CancellationToken, ta
     }
 }
 
-async fn converse(stream: UnixStream, desk: &Desk) -> io::Result<()> {
+async fn converse(stream: UnixStream, desk: &ControlHandler) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {

@@ -11,14 +11,14 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::job::{Job, Tally};
+use super::job::{CrawlProgress, Job};
 use super::lock;
-use super::start::{self, Beginning};
+use super::start::{self, CrawlTask};
 use crate::webhooks::Webhooks;
 use trawl_billing::{AccountId, Billing, FundsError, Slot, Tariff};
-use trawl_engine::page::{PageOutcome, Rooms};
+use trawl_engine::page::{PageEngine, PageOutcome};
 use trawl_model::clock::Clock;
-use trawl_model::{Stop, Terms, UrlRow};
+use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::crawl::CrawlPlan;
@@ -63,8 +63,7 @@ pub enum CrawlError {
 }
 
 /// Makes the plan of a stored request: request object, what else is stored of the crawl, plugins.
-pub type PlanAgain =
-    dyn Fn(&str, &CrawlRecord, &Registry) -> Result<CrawlPlan, String> + Send + Sync;
+pub type Replan = dyn Fn(&str, &CrawlRecord, &Registry) -> Result<CrawlPlan, String> + Send + Sync;
 
 /// What is to be done with the pages of a crawl that is at its end.
 pub type AtEnd = dyn Fn(Crawls, Ending) -> BoxFuture<'static, ()> + Send + Sync;
@@ -86,7 +85,7 @@ pub struct Ending {
 /// What crawls run on.
 pub struct CrawlsParts {
     /// What serves and extracts pages.
-    pub rooms: Arc<Rooms>,
+    pub rooms: Arc<PageEngine>,
     /// Who obeys robots.txt.
     pub robots: Arc<Robots>,
     /// Who reads sitemaps.
@@ -108,7 +107,7 @@ pub struct CrawlsParts {
     /// Writes a page's entry.
     pub write_entry: fn(&PageOutcome, &mut Vec<u8>),
     /// Understands stored requests.
-    pub plan_again: Arc<PlanAgain>,
+    pub replan: Arc<Replan>,
     /// Called when all pages of a crawl are written down, before its end is.
     pub at_end: Arc<AtEnd>,
     /// Owner of the crawls' tasks.
@@ -128,7 +127,7 @@ pub struct Crawls {
 }
 
 /// A crawl to begin.
-pub struct Begin {
+pub struct NewCrawl {
     /// Who asks and pays.
     pub account: AccountId,
     /// What to crawl.
@@ -148,7 +147,7 @@ pub struct Begin {
 }
 
 /// A crawl that was begun.
-pub struct Listening {
+pub struct CrawlHandle {
     /// Its id.
     pub id: String,
     /// Its entries as they come, unless it runs in the background. Dropping this stops the crawl.
@@ -157,11 +156,11 @@ pub struct Listening {
 
 /// A crawl as it stands.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct CrawlView {
     /// What the store knows.
     pub record: CrawlRecord,
     /// How far it is.
-    pub tally: Tally,
+    pub tally: CrawlProgress,
 }
 
 impl Crawls {
@@ -178,7 +177,7 @@ impl Crawls {
     ///
     /// # Errors
     /// [`CrawlError::Funds`] when nothing is left to pay with, [`CrawlError::TooMany`], or the store failed.
-    pub async fn begin(&self, begin: Begin) -> Result<Listening, CrawlError> {
+    pub async fn begin(&self, begin: NewCrawl) -> Result<CrawlHandle, CrawlError> {
         self.parts.billing.admit(&begin.account, begin.terms)?;
         let in_background = begin.plan.in_background;
         if in_background && self.of_account(&begin.account) >= PER_ACCOUNT_MAX {
@@ -214,47 +213,50 @@ impl Crawls {
         // A streaming crawl's slot is in its answer.
         let slot = begin.slot.filter(|_| in_background);
         self.spawn(&record, begin.plan, begin.registry, listener, slot);
-        Ok(Listening { id, entries })
+        Ok(CrawlHandle { id, entries })
     }
 
     /// A crawl of this account as it stands.
     ///
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
-    pub async fn show(&self, account: &AccountId, id: &str) -> Result<Shown, CrawlError> {
+    pub async fn show(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         // Asked first: a crawl that ends in between is found in the store.
         let job = self.job(account, id);
         let record = self.record(account, id).await?;
         let tally = match job {
             Some(job) if !job.ended.is_cancelled() => job.tally(),
-            _ => Tally {
+            _ => CrawlProgress {
                 stop: record.stop,
                 n_pages: record.counts.n_pages,
                 n_failed: record.counts.n_failed,
                 n_bytes: record.counts.n_bytes,
                 spent: record.counts.spent,
-                ..Tally::new(record.state)
+                ..CrawlProgress::new(record.state)
             },
         };
-        Ok(Shown { record, tally })
+        Ok(CrawlView { record, tally })
     }
 
     /// Stops a crawl: nothing more is fetched, pages in flight finish. Returns it as it stands then.
     ///
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
-    pub async fn cancel(&self, account: &AccountId, id: &str) -> Result<Shown, CrawlError> {
+    pub async fn cancel(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
         match self.job(account, id) {
             Some(job) => {
-                job.count(|tally| tally.stop = tally.stop.or(Some(Stop::Cancelled)));
+                job.count(|tally| tally.stop = tally.stop.or(Some(StopReason::Cancelled)));
                 job.cancel.cancel();
                 // Pages in flight may take longer; the answer then shows the crawl on its way out.
                 let _in_time = tokio::time::timeout(STOP_TIME_MAX, job.ended.cancelled()).await;
             }
             None if record.state != CrawlState::Ended => {
                 let now = self.parts.clock.now();
-                self.parts.store.end_crawl(id, Stop::Cancelled, now).await?;
+                self.parts
+                    .store
+                    .end_crawl(id, StopReason::Cancelled, now)
+                    .await?;
             }
             None => {}
         }
@@ -270,15 +272,14 @@ impl Crawls {
         account: &AccountId,
         id: &str,
         request: &str,
-    ) -> Result<Shown, CrawlError> {
+    ) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
         if record.state != CrawlState::Parked || self.job(account, id).is_some() {
             return Err(CrawlError::NotParked(record.state));
         }
         self.parts.billing.admit(account, record.terms)?;
         let registry = (self.parts.snapshot)();
-        let plan =
-            (self.parts.plan_again)(request, &record, &registry).map_err(CrawlError::Plan)?;
+        let plan = (self.parts.replan)(request, &record, &registry).map_err(CrawlError::Plan)?;
         self.parts
             .store
             .set_crawl_state(id, CrawlState::Queued)
@@ -292,7 +293,7 @@ impl Crawls {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn take_up(&self) -> Result<(), CrawlError> {
+    pub async fn recover(&self) -> Result<(), CrawlError> {
         let parts = &self.parts;
         let now = parts.clock.now();
         for id in parts.store.expire_crawls(now.before(KEPT_FOR)).await? {
@@ -302,7 +303,7 @@ impl Crawls {
             if !record.in_background {
                 parts
                     .store
-                    .end_crawl(&record.id, Stop::ServerStopped, now)
+                    .end_crawl(&record.id, StopReason::ServerStopped, now)
                     .await?;
             } else if record.needs_secrets {
                 parts
@@ -318,7 +319,7 @@ impl Crawls {
 
     async fn take_up_one(&self, record: &CrawlRecord) -> Result<(), CrawlError> {
         let registry = (self.parts.snapshot)();
-        match (self.parts.plan_again)(&record.request, record, &registry) {
+        match (self.parts.replan)(&record.request, record, &registry) {
             Ok(plan) => {
                 tracing::info!(crawl = record.id, "a crawl of the last process goes on");
                 // Taken before the first request is served. Spec gap: several crawls of one request go on with a slot each;
@@ -334,7 +335,7 @@ impl Crawls {
                 let now = self.parts.clock.now();
                 self.parts
                     .store
-                    .end_crawl(&record.id, Stop::Failed, now)
+                    .end_crawl(&record.id, StopReason::Failed, now)
                     .await?;
             }
         }
@@ -422,12 +423,12 @@ impl Crawls {
         listener: Option<mpsc::Sender<Bytes>>,
         slot: Option<Arc<Slot>>,
     ) {
-        let tally = Tally {
+        let tally = CrawlProgress {
             n_pages: record.counts.n_pages,
             n_failed: record.counts.n_failed,
             n_bytes: record.counts.n_bytes,
             spent: record.counts.spent,
-            ..Tally::new(match record.in_background {
+            ..CrawlProgress::new(match record.in_background {
                 true => CrawlState::Queued,
                 false => CrawlState::Running,
             })
@@ -437,7 +438,7 @@ impl Crawls {
         lock(&self.jobs).insert(job.id.clone(), Arc::clone(&job));
         let crawls = self.clone();
         self.parts.tasks.spawn(async move {
-            let beginning = Beginning {
+            let beginning = CrawlTask {
                 job: Arc::clone(&job),
                 verb,
                 plan: Arc::new(plan),

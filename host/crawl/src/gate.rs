@@ -9,7 +9,7 @@ use url::Url;
 
 use super::frontier::Frontier;
 use super::lock;
-use trawl_model::Skip;
+use trawl_model::SkipReason;
 use trawl_net::robots::Robots;
 use trawl_plan::RedirectGate;
 
@@ -24,7 +24,7 @@ pub(super) struct Gate {
 
 struct Passage {
     n: u32,
-    refused: Option<Skip>,
+    refused: Option<SkipReason>,
 }
 
 impl Gate {
@@ -43,14 +43,14 @@ impl Gate {
     }
 
     /// A page is back: why one of its redirects was refused, if one was.
-    pub(super) fn leave(&self, page: &Url) -> Option<Skip> {
+    pub(super) fn leave(&self, page: &Url) -> Option<SkipReason> {
         self.with(|pages| pages.remove(page)?.refused)
     }
 
-    async fn decide(&self, n: u32, to: &Url) -> Result<(), Skip> {
+    async fn decide(&self, n: u32, to: &Url) -> Result<(), SkipReason> {
         lock(&self.frontier).redirect(n, to)?;
         match &self.robots {
-            Some(robots) if !robots.verdict(to).await.is_allowed => Err(Skip::Robots),
+            Some(robots) if !robots.verdict(to).await.is_allowed => Err(SkipReason::Robots),
             _ => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::frontier::Counts;
 use super::lock;
 use trawl_billing::AccountId;
-use trawl_model::{Nanodollars, Stop, Terms};
+use trawl_model::{Nanodollars, StopReason, Terms};
 use trawl_store::{CrawlRecord, CrawlState};
 
 /// A crawl that runs or waits to run.
@@ -25,16 +25,16 @@ pub(super) struct Job {
     pub(super) ended: CancellationToken,
     /// Number of the last page that is in the store; followers wait for it to grow.
     pub(super) recorded: watch::Sender<u64>,
-    tally: Mutex<Tally>,
+    tally: Mutex<CrawlProgress>,
 }
 
 /// What a crawl has come to so far.
 #[derive(Clone, Copy, Debug)]
-pub struct Tally {
+pub struct CrawlProgress {
     /// Where it stands.
     pub state: CrawlState,
     /// Why it ended or is about to end.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// Pages delivered, failed ones included.
     pub n_pages: u64,
     /// Pages that failed.
@@ -47,7 +47,7 @@ pub struct Tally {
     pub urls: Counts,
 }
 
-impl Tally {
+impl CrawlProgress {
     /// Nothing yet.
     pub(super) fn new(state: CrawlState) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Tally {
 }
 
 impl Job {
-    pub(super) fn new(record: &CrawlRecord, tally: Tally) -> Self {
+    pub(super) fn new(record: &CrawlRecord, tally: CrawlProgress) -> Self {
         Self {
             id: record.id.clone(),
             account: record.account.clone(),
@@ -76,11 +76,11 @@ impl Job {
         }
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> CrawlProgress {
         *lock(&self.tally)
     }
 
-    pub(super) fn count(&self, change: impl FnOnce(&mut Tally)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut CrawlProgress)) {
         change(&mut lock(&self.tally));
     }
 }

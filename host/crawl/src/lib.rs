@@ -19,10 +19,10 @@ pub mod webhooks;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use desk::{
-    AtEnd, Begin, CrawlError, Crawls, CrawlsParts, Ending, Listening, PlanAgain, Shown,
+    AtEnd, CrawlError, CrawlHandle, CrawlView, Crawls, CrawlsParts, Ending, NewCrawl, Replan,
 };
 pub use frontier::{Counts, Frontier, Lease, Leased};
-pub use job::Tally;
+pub use job::CrawlProgress;
 
 /// A lock whose holders never leave things half changed, so that a panic elsewhere does not matter.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

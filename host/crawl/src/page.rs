@@ -13,7 +13,7 @@ use super::run::Run;
 use trawl_billing::{FundsError, Hold, Shortage};
 use trawl_engine::page::{self, PageOutcome};
 use trawl_model::failure::status;
-use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, Skip, Stop};
+use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
 /// How long a page waits for money that other pages have set aside, and for room in the ledger.
@@ -27,30 +27,30 @@ const ERROR_BYTES_MAX: usize = 512;
 const PAGE_ID_CHARS: usize = 32;
 
 /// The place of a page in flight. Whatever becomes of the task, the frontier hears of it.
-struct Place<'a> {
+struct FrontierLease<'a> {
     run: &'a Run,
     n: u32,
     is_open: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FrontierLease<'a> {
     fn complete(mut self, found: &Discovered) {
         self.is_open = false;
         lock(&self.run.frontier).complete(self.n, found, self.run.robots.is_some());
         self.run.moved.notify_one();
     }
 
-    fn skip(mut self, why: Skip) {
+    fn skip(mut self, why: SkipReason) {
         self.is_open = false;
         lock(&self.run.frontier).skip(self.n, why);
         self.run.moved.notify_one();
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for FrontierLease<'_> {
     fn drop(&mut self) {
         if self.is_open {
-            lock(&self.run.frontier).skip(self.n, Skip::Stopped);
+            lock(&self.run.frontier).skip(self.n, SkipReason::Stopped);
             self.run.moved.notify_one();
         }
     }
@@ -59,7 +59,7 @@ impl Drop for Place<'_> {
 /// Takes one leased page from its address to the caller. The place is given back as soon as the page's links are known;
 /// paying and delivering go on beside the next pages.
 pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
-    let place = Place {
+    let place = FrontierLease {
         run: &run,
         n: leased.n,
         is_open: true,
@@ -75,7 +75,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     if let Some(robots) = &run.robots {
         let verdict = robots.verdict(&leased.url).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
-            return refused(place, &leased, Skip::Robots, failure).await;
+            return refused(place, &leased, SkipReason::Robots, failure).await;
         }
         slow_down(&mut plan, verdict.crawl_delay);
     }
@@ -83,12 +83,12 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     if run.is_resumed
         && let Ok(Some(charge)) = run.billing.charged(&run.job.id, &page_id).await
     {
-        return again(place, &plan, leased.n, charge).await;
+        return refetch_paid(place, &plan, leased.n, charge).await;
     }
     let hold = match hold(&run, &plan, &page_id).await {
         Ok(hold) => hold,
         Err(error) => {
-            place.skip(Skip::Spend);
+            place.skip(SkipReason::Spend);
             return run.out_of_funds(error);
         }
     };
@@ -109,8 +109,8 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     if was_good && outcome.error.is_some() {
         // A good page that could not be paid: with less set aside than it asked for, the money is at its end.
         match shortage {
-            Some(Shortage::Ceiling) => run.stop(Stop::Spend),
-            Some(Shortage::Balance) => run.stop(Stop::Balance),
+            Some(Shortage::Ceiling) => run.stop(StopReason::Spend),
+            Some(Shortage::Balance) => run.stop(StopReason::Balance),
             None => {}
         }
     }
@@ -119,7 +119,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
 
 /// A page that may not be fetched is no entry, unless it is the seed: then the caller hears why there is nothing.
 /// Decisions: Request parameters, `respect_robots`.
-async fn refused(place: Place<'_>, leased: &Leased, why: Skip, failure: PageFailure) {
+async fn refused(place: FrontierLease<'_>, leased: &Leased, why: SkipReason, failure: PageFailure) {
     let run = place.run;
     if !leased.is_seed {
         return place.skip(why);
@@ -136,7 +136,7 @@ async fn refused(place: Place<'_>, leased: &Leased, why: Skip, failure: PageFail
 
 /// A page that an earlier process was paid for and could not show: it is fetched again for nothing, and stands in the books with
 /// what it cost then.
-async fn again(place: Place<'_>, plan: &PagePlan, n: u32, charge: Charge) {
+async fn refetch_paid(place: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     let run = place.run;
     let url = plan.url.clone();
     if let Ok(url) = &url {
@@ -200,9 +200,9 @@ impl Run {
     /// The crawl ends, because nothing is left to pay its pages with.
     fn out_of_funds(&self, error: FundsError) {
         let stop = match error {
-            FundsError::CeilingReached => Stop::Spend,
-            FundsError::Empty | FundsError::AllHeld => Stop::Balance,
-            FundsError::UnknownAccount | FundsError::Busy => Stop::Failed,
+            FundsError::CeilingReached => StopReason::Spend,
+            FundsError::Empty | FundsError::AllHeld => StopReason::Balance,
+            FundsError::UnknownAccount | FundsError::Busy => StopReason::Failed,
         };
         self.stop(stop);
     }

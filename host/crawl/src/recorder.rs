@@ -17,7 +17,7 @@ use super::job::Job;
 use super::lock;
 use crate::webhooks::Event;
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, Stop, UrlRow, UrlState};
+use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
 use trawl_store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
 
 /// Pages that may wait to be written; a crawl that is faster than the disk waits for it.
@@ -119,7 +119,7 @@ impl Writer {
                 }
             }
             if !self.write_down(pages).await {
-                lock(&self.frontier).stop(Stop::Failed);
+                lock(&self.frontier).stop(StopReason::Failed);
                 self.job.cancel.cancel();
                 // What is left is taken and dropped, so that nobody waits for it.
                 while waiting.recv().await.is_some() {}

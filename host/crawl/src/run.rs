@@ -17,9 +17,9 @@ use super::job::Job;
 use super::lock;
 use super::page;
 use super::recorder::Recorded;
-use trawl_billing::{Billing, Purse, Tariff};
-use trawl_engine::page::{PageOutcome, Rooms, RunContext};
-use trawl_model::Stop;
+use trawl_billing::{Billing, RunBudget, Tariff};
+use trawl_engine::page::{PageEngine, PageOutcome, RunContext};
+use trawl_model::StopReason;
 use trawl_model::clock::Clock;
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
@@ -43,10 +43,10 @@ pub(super) struct Run {
     pub(super) page: PagePlan,
     /// How pages of other origins are fetched: without the caller's headers and cookies.
     pub(super) elsewhere: Arc<FetchPlan>,
-    pub(super) rooms: Arc<Rooms>,
+    pub(super) rooms: Arc<PageEngine>,
     pub(super) context: RunContext,
     pub(super) billing: Billing,
-    pub(super) purse: Purse,
+    pub(super) purse: RunBudget,
     /// Whether an earlier process began it: then a page may have been paid for and not shown.
     pub(super) is_resumed: bool,
     pub(super) tariff: Tariff,
@@ -67,7 +67,7 @@ pub(super) struct Run {
 
 impl Run {
     /// Leases nothing more. Pages in flight finish.
-    pub(super) fn stop(&self, why: Stop) {
+    pub(super) fn stop(&self, why: StopReason) {
         lock(&self.frontier).stop(why);
         self.moved.notify_one();
     }
@@ -77,7 +77,7 @@ impl Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// For good.
-    Stopped(Stop),
+    Stopped(StopReason),
     /// The server stops: the crawl goes on at the next start.
     Paused,
 }
@@ -124,22 +124,22 @@ pub(super) async fn drive(
             },
             () = run.job.cancel.cancelled(), if !told => {
                 told = true;
-                run.stop(Stop::Cancelled);
+                run.stop(StopReason::Cancelled);
             }
             () = hung_up(run), if is_streaming && !told => {
                 told = true;
-                run.stop(Stop::HungUp);
+                run.stop(StopReason::HungUp);
                 // Nobody is left to take these pages; what they had set aside goes back.
                 pages.abort_all();
             }
             () = over(deadline), if !told => {
                 told = true;
-                run.stop(Stop::Timeout);
+                run.stop(StopReason::Timeout);
             }
             () = server_stops.cancelled(), if !told && !is_paused => match is_streaming {
                 true => {
                     told = true;
-                    run.stop(Stop::ServerStopped);
+                    run.stop(StopReason::ServerStopped);
                 }
                 false => is_paused = true,
             },
@@ -153,7 +153,7 @@ pub(super) async fn drive(
 }
 
 /// Sends out as many pages as may be in flight; the reason to stop when the frontier gives one.
-fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<Stop> {
+fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     while pages.len() < run.plan.in_flight + LEAVING_MAX {
         match lock(&run.frontier).lease() {
             Lease::Page(leased) => {

@@ -17,7 +17,7 @@ use super::recorder::Recorder;
 use super::run::{self, Ended, Run};
 use trawl_billing::{Slot, Tariff};
 use trawl_engine::page::RunContext;
-use trawl_model::{Stop, Terms, UrlRow};
+use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_net::fetch::{self, CookieJar};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan};
@@ -32,7 +32,7 @@ const ROWS_AT_ONCE: u32 = 10_000;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a crawl begins with.
-pub(super) struct Beginning {
+pub(super) struct CrawlTask {
     pub(super) job: Arc<Job>,
     pub(super) verb: String,
     pub(super) plan: Arc<CrawlPlan>,
@@ -43,7 +43,7 @@ pub(super) struct Beginning {
 }
 
 /// Runs a crawl to its end, or until the server stops. Failures are the crawl's stop reason, and in the log.
-pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
+pub(super) async fn run(crawls: &Crawls, beginning: CrawlTask) {
     let job = Arc::clone(&beginning.job);
     // The caller's answer ends only when the crawl's end is written down: whoever has read it to its end may ask how it ended.
     let _still_answering = beginning.listener.clone();
@@ -61,10 +61,10 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
             Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(crawl = job.id, error = %error, "a crawl failed");
-                Ended::Stopped(Stop::Failed)
+                Ended::Stopped(StopReason::Failed)
             }
         },
-        Turn::Cancelled => Ended::Stopped(Stop::Cancelled),
+        Turn::Cancelled => Ended::Stopped(StopReason::Cancelled),
         Turn::ServerStops => Ended::Paused,
     };
     let Ended::Stopped(stop) = ended else { return };
@@ -84,14 +84,14 @@ pub(super) async fn run(crawls: &Crawls, beginning: Beginning) {
 }
 
 /// What a crawl in the background holds while it runs.
-struct Place {
+struct CrawlPermit {
     _permit: Option<OwnedSemaphorePermit>,
     _slot: Option<Arc<Slot>>,
 }
 
 enum Turn {
     /// The place is held while the crawl runs.
-    Come(Option<Place>),
+    Come(Option<CrawlPermit>),
     Cancelled,
     ServerStops,
 }
@@ -110,7 +110,7 @@ async fn wait_for_turn(crawls: &Crawls, job: &Job, slot: Option<Arc<Slot>>) -> T
             }
             (_, slot) => slot,
         };
-        Place {
+        CrawlPermit {
             _permit: Arc::clone(&crawls.places).acquire_owned().await.ok(),
             _slot: slot,
         }
@@ -122,8 +122,8 @@ async fn wait_for_turn(crawls: &Crawls, job: &Job, slot: Option<Arc<Slot>>) -> T
     }
 }
 
-async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreError> {
-    let Beginning {
+async fn crawl(crawls: &Crawls, beginning: CrawlTask) -> Result<Ended, StoreError> {
+    let CrawlTask {
         job,
         verb: _,
         plan,
@@ -148,11 +148,11 @@ async fn crawl(crawls: &Crawls, beginning: Beginning) -> Result<Ended, StoreErro
         .billing
         .purse(&job.account, &job.id, plan.ceiling, spent);
     let Ok(purse) = purse else {
-        return Ok(Ended::Stopped(Stop::Balance));
+        return Ok(Ended::Stopped(StopReason::Balance));
     };
     let Ok(seed) = plan.seed.url.clone() else {
         // A seed that is no address was refused when the crawl was asked for.
-        return Ok(Ended::Stopped(Stop::Failed));
+        return Ok(Ended::Stopped(StopReason::Failed));
     };
     let (frontier, was_begun) = frontier(crawls, &job, &plan).await?;
     let frontier = Arc::new(Mutex::new(frontier));

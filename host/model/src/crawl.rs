@@ -2,7 +2,7 @@
 
 /// Why a crawl ended. Spec: Crawl behavior rules, 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stop {
+pub enum StopReason {
     /// Every address that may be fetched was fetched.
     Completed,
     /// The page cap `limit`.
@@ -27,7 +27,7 @@ pub enum Stop {
     Failed,
 }
 
-impl Stop {
+impl StopReason {
     /// Every reason.
     pub const ALL: [Self; 11] = [
         Self::Completed,
@@ -68,7 +68,7 @@ impl Stop {
 
 /// Why a discovered address was not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Skip {
+pub enum SkipReason {
     /// robots.txt forbids it.
     Robots,
     /// Every link to it says `nofollow`, and robots rules are obeyed.
@@ -99,7 +99,7 @@ pub enum Skip {
     Stopped,
 }
 
-impl Skip {
+impl SkipReason {
     /// Every reason; the place is its number in the store and never changes.
     pub const ALL: [Self; 14] = [
         Self::Robots,
@@ -170,7 +170,7 @@ pub enum UrlState {
     /// It was fetched; there is an entry for it.
     Done,
     /// It was not fetched.
-    Skipped(Skip),
+    Skipped(SkipReason),
 }
 
 /// The links of one page, as its source has them: absolute, normalised as the `url` crate writes them, without fragment, each
@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn names_and_numbers_lead_back() {
-        for stop in Stop::ALL {
-            assert_eq!(Stop::named(stop.name()), Some(stop));
+        for stop in StopReason::ALL {
+            assert_eq!(StopReason::named(stop.name()), Some(stop));
         }
-        for skip in Skip::ALL {
-            assert_eq!(Skip::numbered(skip.number()), Some(skip));
+        for skip in SkipReason::ALL {
+            assert_eq!(SkipReason::numbered(skip.number()), Some(skip));
         }
     }
 

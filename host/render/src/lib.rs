@@ -152,7 +152,7 @@ pub struct Rendered {
 
 /// For whom a page is rendered, and how much of everything it may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Errand<'a> {
+pub struct RenderJob<'a> {
     /// Who pays: tabs are dealt out fairly among owners.
     pub owner: &'a str,
     /// Decoded bytes that the page may load; at most [`LOADED_BYTES_MAX`] counts.
@@ -191,7 +191,7 @@ impl Renderer {
         url: &Url,
         fetch: &FetchPlan,
         plan: &RenderPlan,
-        errand: Errand<'_>,
+        errand: RenderJob<'_>,
     ) -> Result<Rendered, RenderError> {
         let deadline = errand.deadline;
         let time = deadline.saturating_duration_since(Instant::now());

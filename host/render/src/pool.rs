@@ -27,7 +27,7 @@ pub(super) struct Pool {
 }
 
 /// The right to one open page in a browser; given back by drop.
-pub(super) struct Place {
+pub(super) struct TabSlot {
     pub(super) browser: Arc<Browser>,
     tab: Option<Turn>,
     pool: Weak<Pool>,
@@ -57,7 +57,7 @@ impl Pool {
         self: &Arc<Self>,
         owner: &str,
         deadline: Instant,
-    ) -> Result<Place, RenderError> {
+    ) -> Result<TabSlot, RenderError> {
         let program = self.program.as_ref().ok_or(RenderError::Missing)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let wait_max = self.config.tab_wait_max.min(left);
@@ -82,7 +82,7 @@ impl Pool {
         *current = Some(Arc::clone(&browser));
         browser.page_opened();
         metrics::gauge!("trawl_browser_tabs").increment(1.0);
-        Ok(Place {
+        Ok(TabSlot {
             browser,
             tab: Some(tab),
             pool: Arc::downgrade(self),
@@ -128,7 +128,7 @@ async fn watch_memory(browser: Weak<Browser>, config: RenderConfig) {
     }
 }
 
-impl Place {
+impl TabSlot {
     /// Gives the place back after a page, and ends the browser when this was the last page of one that is spent.
     pub(super) fn done(self, is_good: bool) {
         if !is_good && self.browser.wire().gone().is_cancelled() {
@@ -137,7 +137,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TabSlot {
     fn drop(&mut self) {
         self.browser.page_closed();
         metrics::gauge!("trawl_browser_tabs").decrement(1.0);

@@ -30,10 +30,10 @@ use url::Url;
 
 use super::browser::{Browser, Context};
 use super::door::Channel;
-use super::pool::Place;
+use super::pool::TabSlot;
 use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
 use super::watch::{Document, Rules, Seen, Watch};
-use super::{Errand, HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, Rendered};
+use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, MediaKind};
 use trawl_plan::{FetchPlan, Picture, RenderPlan};
@@ -85,12 +85,12 @@ impl Drop for Wiped {
 
 /// Renders one page at a place.
 pub(super) async fn render(
-    place: &Place,
+    place: &TabSlot,
     channel: &dyn Channel,
     url: &Url,
     fetch: &FetchPlan,
     plan: &RenderPlan,
-    errand: Errand<'_>,
+    errand: RenderJob<'_>,
 ) -> Result<Rendered, RenderError> {
     let browser = &place.browser;
     let cpu_before = browser.shared_cpu().await?;

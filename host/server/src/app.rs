@@ -27,14 +27,14 @@ use run::AppRun;
 use crate::config::Config;
 use trawl_api::{Health, Run, Service};
 use trawl_billing::{Account, Billing, Prices, SeatPrices, Tariff};
-use trawl_control::Desk;
+use trawl_control::ControlHandler;
 use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::ai::Ai;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_engine::extract::Workers;
-use trawl_engine::page::{Payer, Rooms};
+use trawl_engine::page::{PageEngine, Payer};
 use trawl_engine::providers::{PooledKeys, Providers};
 use trawl_engine::routing::Routing;
 use trawl_model::Terms;
@@ -54,7 +54,7 @@ use trawl_wire::KnownModel;
 
 /// Where the server keeps and finds its things.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct Paths {
     /// Data directory: database, compiled plugins, control socket.
     pub data: PathBuf,
     /// The plugin manifest.
@@ -91,7 +91,7 @@ pub struct App {
     pools: Vec<ConfiguredPool>,
     prices: Prices,
     plugins: Arc<Plugins>,
-    rooms: Arc<Rooms>,
+    rooms: Arc<PageEngine>,
     billing: Billing,
     crawls: Crawls,
     pipelines: Pipelines,
@@ -118,7 +118,7 @@ pub struct Engine {
     /// The plugins.
     pub plugins: Arc<Plugins>,
     /// The rooms that serve a page.
-    pub rooms: Arc<Rooms>,
+    pub rooms: Arc<PageEngine>,
     /// What the robots.txt files say.
     pub robots: Arc<Robots>,
     /// What the sitemaps name.
@@ -185,7 +185,7 @@ impl Engine {
         let plugins = tokio::task::spawn_blocking(load)
             .await?
             .context("the plugins cannot be loaded")?;
-        let rooms = Arc::new(Rooms {
+        let rooms = Arc::new(PageEngine {
             routing,
             workers: Workers::new()
                 .with_kept_outputs(config.cache.outputs_mib.saturating_mul(1 << 20)),
@@ -214,7 +214,7 @@ impl App {
     ///
     /// # Errors
     /// What kept a room from being built: a directory in use, a plugin that does not load, a setting that makes no sense.
-    pub async fn build(config: Config, places: &Places) -> anyhow::Result<Arc<Self>> {
+    pub async fn build(config: Config, places: &Paths) -> anyhow::Result<Arc<Self>> {
         let tasks = TaskTracker::new();
         let prices = settings::prices(&config)?;
         let seat_prices = settings::seat_prices(&config)?;
@@ -251,8 +251,8 @@ impl App {
             data: places.data.clone(),
             snapshot: Arc::new(move || snapshot.snapshot()),
             write_entry: trawl_wire::write_entry,
-            plan_again: Arc::new(move |request, record, registry| {
-                let ways = trawl_wire::Ways {
+            replan: Arc::new(move |request, record, registry| {
+                let ways = trawl_wire::RequestDefaults {
                     pools: &known_pools,
                     router,
                     terms: record.terms,
@@ -317,7 +317,7 @@ impl App {
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
         let plugins = Arc::clone(&self.plugins);
-        let desk = Desk {
+        let desk = ControlHandler {
             billing: self.billing.clone(),
             plugins: Arc::new(move || status(&plugins)),
         };
@@ -343,7 +343,7 @@ impl App {
             stop.run_until_cancelled(billing.keep_seats()).await;
         });
         self.crawls
-            .take_up()
+            .recover()
             .await
             .context("the crawls of the last process cannot be taken up")?;
         let stop = self.stop.clone();
@@ -471,7 +471,7 @@ async fn pages(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCa
         .ok())
 }
 
-fn known_model(rooms: &Rooms) -> Option<KnownModel<'_>> {
+fn known_model(rooms: &PageEngine) -> Option<KnownModel<'_>> {
     rooms.ai.as_ref().map(|ai| KnownModel {
         name: ai.name(),
         size: ai.size(),

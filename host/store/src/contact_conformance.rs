@@ -21,7 +21,7 @@ fn contact_of_many(n: usize) -> Contact {
 /// `acc_1` and `acc_2` exist.
 pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
     let (one, two) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
-    let all = Cut {
+    let all = PageRange {
         limit: 10,
         offset: 0,
     };
@@ -56,7 +56,7 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         )
     };
     assert_eq!(listed.rows, [merged.clone(), found[1].clone()]);
-    let part = Cut {
+    let part = PageRange {
         limit: 1,
         offset: 0,
     };
@@ -65,7 +65,7 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         .await
         .expect("a list");
     assert_eq!((listed.count, listed.rows), (1, vec![merged]));
-    let behind = Cut { offset: 1, ..all };
+    let behind = PageRange { offset: 1, ..all };
     let listed = store.contacts(&one, None, behind).await.expect("a list");
     assert_eq!((listed.count, listed.rows.len()), (2, 1));
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::AccountId;
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, Stop, Terms, UrlRow};
+use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
 
 /// Where a crawl stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ pub struct CrawlRecord {
     /// Where it stands.
     pub state: CrawlState,
     /// Why it ended.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// When it was asked for.
     pub created: Timestamp,
     /// When it ended.
@@ -91,7 +91,7 @@ pub struct PageRow {
     /// Whether the page failed.
     pub is_failed: bool,
     /// Where the entry is.
-    pub place: Place,
+    pub place: LogPosition,
     /// When it was finished; `None` for one that was written before this was kept.
     pub at: Option<Timestamp>,
     /// What it cost.
@@ -102,7 +102,7 @@ pub struct PageRow {
 
 /// Where an entry is in a page log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LogPosition {
     /// Offset in bytes.
     pub offset: u64,
     /// Bytes as they are stored.

@@ -1,7 +1,7 @@
 //! What every back end must do with crawls: functions on any [`Store`], listed in `conformance`.
 
 use super::*;
-use trawl_model::{Nanodollars, Skip, Stop, Terms, UrlRow, UrlState};
+use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 
 fn account(n: u8) -> AccountRecord {
     AccountRecord {
@@ -46,7 +46,7 @@ fn page(seq: u64) -> PageRow {
         n: u32::try_from(seq).expect("a small number"),
         status: 404,
         is_failed: true,
-        place: Place {
+        place: LogPosition {
             offset: seq << 33,
             length: u32::MAX,
         },
@@ -101,7 +101,7 @@ pub(super) async fn a_crawl_is_kept_from_first_to_last(store: &dyn Store) {
 
     let moved = store.set_crawl_state("a", CrawlState::Parked).await;
     moved.expect("moved");
-    let ended = store.end_crawl("b", Stop::Spend, Timestamp(30)).await;
+    let ended = store.end_crawl("b", StopReason::Spend, Timestamp(30)).await;
     ended.expect("ended");
     let unfinished = store.unfinished_crawls().await.expect("crawls");
     let parked = CrawlRecord {
@@ -111,7 +111,7 @@ pub(super) async fn a_crawl_is_kept_from_first_to_last(store: &dyn Store) {
     assert_eq!(unfinished, [parked]);
     let over = CrawlRecord {
         state: CrawlState::Ended,
-        stop: Some(Stop::Spend),
+        stop: Some(StopReason::Spend),
         ended: Some(Timestamp(30)),
         ..second
     };
@@ -159,7 +159,7 @@ pub(super) async fn progress_is_whole_and_counts_once(store: &dyn Store) {
 
 pub(super) async fn every_state_of_an_address_comes_back(store: &dyn Store) {
     with_crawls(store, &[crawl("a", 10)]).await;
-    let reasons = Skip::ALL.map(UrlState::Skipped);
+    let reasons = SkipReason::ALL.map(UrlState::Skipped);
     let states = [UrlState::Waiting, UrlState::Done]
         .into_iter()
         .chain(reasons);
@@ -196,7 +196,9 @@ pub(super) async fn old_crawls_are_forgotten_whole(store: &dyn Store) {
         saved.expect("saved");
     }
     for (id, at) in [("a", 100), ("b", 200)] {
-        let ended = store.end_crawl(id, Stop::Completed, Timestamp(at)).await;
+        let ended = store
+            .end_crawl(id, StopReason::Completed, Timestamp(at))
+            .await;
         ended.expect("ended");
     }
     let expire = |before| store.expire_crawls(Timestamp(before));

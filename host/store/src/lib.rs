@@ -29,12 +29,12 @@ use futures_util::future::BoxFuture;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
-use trawl_model::{Charge, Nanodollars, Stop, UrlRow};
+use trawl_model::{Charge, Nanodollars, StopReason, UrlRow};
 
 pub use account::{AccountId, AccountRecord, KeyRecord, Notice, Told};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, KeptAnswer};
 pub use contact::{CONTACT_PAGES_MAX, Contact};
-pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress};
+pub use crawl::{CrawlCounts, CrawlRecord, CrawlState, LogPosition, PageRow, Progress};
 pub use data_dir::{DataDir, DataDirError};
 pub use ledger::{
     Audit, Consumed, Disagreement, Entry, EntryKind, KindSum, OpenReserve, Posted, StatementPage,
@@ -42,7 +42,9 @@ pub use ledger::{
 };
 pub use outbox::OutboxRow;
 pub use page_log::PageLog;
-pub use records::{AccountUsage, CrawledPage, Cut, KeyUse, PricesRow, Records, Rows, Threshold};
+pub use records::{
+    AccountUsage, CrawledPage, KeyUse, PageRange, PricesRow, Records, Rows, Threshold,
+};
 pub use subscription::{Subscription, SubscriptionState};
 
 /// The result of one operation; the borrow is the store's.
@@ -112,7 +114,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         &'a self,
         account: &'a AccountId,
         domain: Option<&'a str>,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<Contact>>;
 
     /// A page of an account's entries in the order they were written, with sums over the whole window.
@@ -176,7 +178,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
 
     /// Ends a crawl.
-    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()>;
+    fn end_crawl<'a>(&'a self, id: &'a str, stop: StopReason, at: Timestamp)
+    -> StoreFuture<'a, ()>;
 
     /// Writes a group of a crawl's work, all or nothing. The same group again changes nothing.
     fn save_crawl_progress<'a>(

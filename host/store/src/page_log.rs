@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Place, StoreError};
+use super::{LogPosition, StoreError};
 
 const FOLDER: &str = "crawls";
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -43,7 +43,11 @@ impl PageLog {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn continue_after(data: &Path, id: &str, last: Option<&Place>) -> Result<Self, StoreError> {
+    pub fn continue_after(
+        data: &Path,
+        id: &str,
+        last: Option<&LogPosition>,
+    ) -> Result<Self, StoreError> {
         let file = file(data, id).map_err(failed_to("open"))?;
         let end = last.map_or(0, |place| place.offset + u64::from(place.length));
         file.set_len(end).map_err(failed_to("cut"))?;
@@ -54,7 +58,7 @@ impl PageLog {
     ///
     /// # Errors
     /// [`StoreError::PageLog`]; nothing of this call counts then.
-    pub fn append(&mut self, entries: &[&[u8]]) -> Result<Vec<Place>, StoreError> {
+    pub fn append(&mut self, entries: &[&[u8]]) -> Result<Vec<LogPosition>, StoreError> {
         let mut bytes = Vec::new();
         let mut places = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -68,7 +72,7 @@ impl PageLog {
             }
             let length = u32::try_from(bytes.len() - start)
                 .map_err(|_| failed_to("write")(io::ErrorKind::FileTooLarge.into()))?;
-            places.push(Place {
+            places.push(LogPosition {
                 offset: self.end + start as u64,
                 length,
             });
@@ -95,7 +99,7 @@ impl PageLog {
     ///
     /// # Errors
     /// [`StoreError::PageLog`], also for a place that holds no entry.
-    pub fn read(&self, place: &Place) -> Result<Vec<u8>, StoreError> {
+    pub fn read(&self, place: &LogPosition) -> Result<Vec<u8>, StoreError> {
         if place.offset + u64::from(place.length) > self.end {
             return Err(failed_to("read")(io::ErrorKind::UnexpectedEof.into()));
         }
@@ -197,7 +201,7 @@ mod tests {
             std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777,
             0o600
         );
-        let lost = Place {
+        let lost = LogPosition {
             offset: 0,
             length: 4,
         };

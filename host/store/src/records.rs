@@ -43,7 +43,7 @@ pub trait Records: fmt::Debug + Send + Sync {
     fn crawl_rows<'a>(
         &'a self,
         account: &'a AccountId,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlRecord>>;
 
     /// Pages of an account's crawls, newest crawl and page first; with `in_background` those of background crawls only.
@@ -51,20 +51,20 @@ pub trait Records: fmt::Debug + Send + Sync {
         &'a self,
         account: &'a AccountId,
         in_background: bool,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<CrawledPage>>;
 
     /// Events of an account that wait for their delivery, in the order they came.
     fn outbox_rows<'a>(
         &'a self,
         account: &'a AccountId,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<OutboxRow>>;
 }
 
 /// Which part of a list to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct PageRange {
     /// Most rows.
     pub limit: u32,
     /// Rows to leave out before the first.

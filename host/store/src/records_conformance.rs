@@ -191,7 +191,7 @@ fn page(seq: u64) -> PageRow {
         n: u32::try_from(seq).expect("a small number"),
         status: if is_failed { 404 } else { 200 },
         is_failed,
-        place: Place {
+        place: LogPosition {
             offset: 0,
             length: 1,
         },
@@ -222,7 +222,7 @@ pub(super) async fn lists_are_read_a_part_at_a_time(store: &dyn Store) {
         saved.expect("pages");
     }
     let (records, id, nobody) = (store.records(), account(1).id, AccountId::new("acc_9"));
-    let cut = |limit, offset| Cut { limit, offset };
+    let cut = |limit, offset| PageRange { limit, offset };
     let pages = async |in_background, cut| {
         let found = records.page_rows(&id, in_background, cut).await;
         let found = found.expect("pages");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::fields::{Sent, objects, read};
-use super::into_plan::{Ground, Purpose, RequestError, Verb, page_plans};
+use super::into_plan::{PlanContext, Purpose, RequestError, Verb, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::values::DomainsForm;
@@ -50,7 +50,7 @@ pub struct PlannedCrawl {
 pub fn crawl_request(
     body: &[u8],
     verb: Verb,
-    ground: Ground<'_>,
+    ground: PlanContext<'_>,
 ) -> Result<CrawlRequest, RequestError> {
     let objects_max = match verb {
         Verb::Pipeline(pipeline) if pipeline.is_joined() => 1,

@@ -9,7 +9,7 @@ use super::ignored::{self, Without};
 use super::rendering;
 use super::request::ScrapeRequest;
 use super::values::{CacheForm, ChunkingForm, CookieForm, CookiesForm, FormatNames, RouterForm};
-use crate::Ways;
+use crate::RequestDefaults;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::output::{FORMAT_DEFAULT, PruneWish};
 use trawl_plan::{
@@ -20,11 +20,11 @@ use trawl_plan::{
 
 /// What a plan is made on: what is loaded and what is configured.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct PlanContext<'a> {
     /// The loaded plugins.
     pub catalog: &'a dyn Catalog,
     /// The ways there are.
-    pub ways: Ways<'a>,
+    pub ways: RequestDefaults<'a>,
 }
 
 /// What the request is for.
@@ -90,7 +90,7 @@ pub enum RequestError {
 pub fn scrape_plan(
     body: &[u8],
     verb: Verb,
-    ground: Ground<'_>,
+    ground: PlanContext<'_>,
 ) -> Result<ScrapePlan, RequestError> {
     let objects = objects(body, PAGES_MAX)?;
     if objects.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) enum Purpose {
 pub(crate) fn page_plans(
     sent: Sent<ScrapeRequest>,
     verb: Verb,
-    ground: Ground<'_>,
+    ground: PlanContext<'_>,
     purpose: Purpose,
     ignored: &mut Vec<String>,
 ) -> Result<Vec<PagePlan>, PlanError> {
@@ -202,7 +202,7 @@ fn ceiling(credits: Option<u64>) -> Nanodollars {
 fn fetch_plan(
     request: &mut ScrapeRequest,
     verb: Verb,
-    ways: Ways<'_>,
+    ways: RequestDefaults<'_>,
     ignored: &mut Vec<String>,
 ) -> Result<FetchPlan, PlanError> {
     let pools = ways.pools;

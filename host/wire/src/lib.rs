@@ -20,7 +20,7 @@ mod tests;
 pub use costs::{Costs, dollars};
 pub use entry::{ContentForm, Entry};
 pub use into_crawl::{CrawlRequest, crawl_request};
-pub use into_plan::{Ground, RequestError, Verb, scrape_plan};
+pub use into_plan::{PlanContext, RequestError, Verb, scrape_plan};
 pub use pipeline::{PipelineObject, shown_request};
 pub use plan_limits::refuse_ai;
 pub use request::ScrapeRequest;
@@ -36,7 +36,7 @@ use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
 
 /// Which ways to a page there are for a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Ways<'a> {
+pub struct RequestDefaults<'a> {
     /// The configured proxy pools.
     pub pools: &'a [ConfiguredPool],
     /// What a request without a `router` object means.
@@ -56,7 +56,7 @@ pub struct KnownModel<'a> {
     pub size: ModelSize,
 }
 
-impl Default for Ways<'_> {
+impl Default for RequestDefaults<'_> {
     fn default() -> Self {
         Self {
             pools: &[],
@@ -75,8 +75,8 @@ pub fn plan(
     request: &Value,
     catalog: &dyn Catalog,
 ) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
-    let ways = Ways::default();
-    let ground = Ground { catalog, ways };
+    let ways = RequestDefaults::default();
+    let ground = PlanContext { catalog, ways };
     scrape_plan(request.to_string().as_bytes(), Verb::Scrape, ground).map(|plan| plan.pages)
 }
 
@@ -88,9 +88,9 @@ pub fn crawl_plan(
     request: &str,
     verb: &str,
     catalog: &dyn Catalog,
-    ways: Ways<'_>,
+    ways: RequestDefaults<'_>,
 ) -> Result<CrawlPlan, String> {
-    let ground = Ground { catalog, ways };
+    let ground = PlanContext { catalog, ways };
     let verb = Verb::named(verb).ok_or("the crawl has an unknown verb")?;
     let request = crawl_request(request.as_bytes(), verb, ground);
     let mut crawls = request.map_err(|error| error.to_string())?.crawls;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::fields::{Sent, WireObject, read};
 use super::ignored;
-use super::into_plan::{Ground, RequestError};
+use super::into_plan::{PlanContext, RequestError};
 use super::request::ScrapeRequest;
 use super::values::FormatNames;
 use trawl_model::Discovered;
@@ -101,7 +101,7 @@ impl Extra {
         object: &RawValue,
         pipeline: Pipeline,
         sent: &mut Sent<ScrapeRequest>,
-        ground: Ground<'_>,
+        ground: PlanContext<'_>,
         ignored: &mut Vec<String>,
     ) -> Result<Self, RequestError> {
         let own: Sent<PipelineRequest> = read(object)?;

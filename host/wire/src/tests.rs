@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Ways;
+use crate::RequestDefaults;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{ConfiguredPool, Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
@@ -16,11 +16,11 @@ fn plan_for(body: &str, verb: Verb) -> Result<ScrapePlan, RequestError> {
         pool: Pool::Isp,
         countries: vec!["DE".to_owned()],
     };
-    let ground = Ground {
+    let ground = PlanContext {
         catalog: &FakeCatalog,
-        ways: Ways {
+        ways: RequestDefaults {
             pools: &[isp],
-            ..Ways::default()
+            ..RequestDefaults::default()
         },
     };
     scrape_plan(body.as_bytes(), verb, ground)
@@ -383,12 +383,12 @@ fn the_flat_rate_has_a_pool_of_its_own() {
                 countries: Vec::new(),
             })
             .collect();
-        let ground = Ground {
+        let ground = PlanContext {
             catalog: &FakeCatalog,
-            ways: Ways {
+            ways: RequestDefaults {
                 pools: &pools,
                 terms: Terms::Unlimited,
-                ..Ways::default()
+                ..RequestDefaults::default()
             },
         };
         let plan = scrape_plan(body.as_bytes(), Verb::Scrape, ground).expect("a good request");

@@ -23,7 +23,7 @@ use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
-use trawl_engine::page::{PageOutcome, Rooms};
+use trawl_engine::page::{PageEngine, PageOutcome};
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars, Terms};
@@ -38,7 +38,7 @@ use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, Tran
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_wire::{KnownModel, Ways};
+use trawl_wire::{KnownModel, RequestDefaults};
 
 /// A server, its account's key, and its directory.
 pub(super) struct World {
@@ -214,13 +214,13 @@ impl World {
 }
 
 /// Rooms that reach nothing, and who asks robots.txt for them.
-fn rooms() -> (Arc<Rooms>, Arc<Robots>, Arc<dyn Get>) {
+fn rooms() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
     let egress = Egress::new(EgressConfig::default()).expect("an open door");
     let fetcher = Fetcher::new(egress, FetchConfig::default());
     let politeness = Politeness::new(&PolitenessConfig::default());
     let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
     let robots = Arc::new(Robots::new(Arc::clone(&get), "Trawl"));
-    let rooms = Rooms {
+    let rooms = PageEngine {
         routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
         workers: Workers::new(),
         ai: None,
@@ -230,7 +230,7 @@ fn rooms() -> (Arc<Rooms>, Arc<Robots>, Arc<dyn Get>) {
 
 /// Crawls that reach nothing: their pages fail, their desk is real.
 fn crawls(
-    (rooms, robots, get): (Arc<Rooms>, Arc<Robots>, Arc<dyn Get>),
+    (rooms, robots, get): (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>),
     store: Arc<dyn Store>,
     billing: &Billing,
     tasks: &TaskTracker,
@@ -248,8 +248,13 @@ fn crawls(
         data: data.to_owned(),
         snapshot: Arc::new(Registry::empty),
         write_entry: trawl_wire::write_entry,
-        plan_again: Arc::new(|request, record, _| {
-            trawl_wire::crawl_plan(request, &record.verb, &FakeCatalog, Ways::default())
+        replan: Arc::new(|request, record, _| {
+            trawl_wire::crawl_plan(
+                request,
+                &record.verb,
+                &FakeCatalog,
+                RequestDefaults::default(),
+            )
         }),
         at_end: Arc::new(|_, _| Box::pin(async {})),
         tasks: tasks.clone(),

@@ -21,7 +21,7 @@ const PAUSE_MIN: Duration = Duration::from_secs(1);
 
 /// Why an account may not use the Unlimited routes.
 #[derive(Debug, thiserror::Error)]
-pub enum NoPlan {
+pub enum SubscriptionError {
     /// It has no subscription.
     #[error("the account has no Unlimited subscription")]
     Required,
@@ -87,17 +87,19 @@ impl Billing {
     /// Whether the account may use the Unlimited routes now. A renewal that is due is made first.
     ///
     /// # Errors
-    /// [`NoPlan`].
-    pub async fn unlimited(&self, account: &AccountId) -> Result<(), NoPlan> {
-        let row = self.subscription(account).ok_or(NoPlan::Required)?;
+    /// [`SubscriptionError`].
+    pub async fn unlimited(&self, account: &AccountId) -> Result<(), SubscriptionError> {
+        let row = self
+            .subscription(account)
+            .ok_or(SubscriptionError::Required)?;
         if self.is_due(&row) {
             let _one = self.seats.changing.lock().await;
             self.renew(account).await?;
         }
         match self.subscription(account) {
-            None => Err(NoPlan::Required),
+            None => Err(SubscriptionError::Required),
             Some(row) if row.state == SubscriptionState::Active => Ok(()),
-            Some(_) => Err(NoPlan::Inactive),
+            Some(_) => Err(SubscriptionError::Inactive),
         }
     }
 

@@ -19,7 +19,7 @@ use super::Billing;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, Subscription, SubscriptionState};
 
-pub use desk::NoPlan;
+pub use desk::SubscriptionError;
 pub use price::{SEATS_MAX, SeatPrices};
 pub use slots::{Count, Slot};
 

@@ -102,9 +102,9 @@ impl World {
     async fn may(&self) -> &'static str {
         match self.billing.unlimited(&self.account).await {
             Ok(()) => "yes",
-            Err(NoPlan::Required) => "required",
-            Err(NoPlan::Inactive) => "inactive",
-            Err(NoPlan::Failed(error)) => panic!("{error}"),
+            Err(SubscriptionError::Required) => "required",
+            Err(SubscriptionError::Inactive) => "inactive",
+            Err(SubscriptionError::Failed(error)) => panic!("{error}"),
         }
     }
 

@@ -1,17 +1,17 @@
 //! How many pages were taken, and which caps that uses up.
 
 use super::scope::is_under;
-use super::{Frontier, Skip, Stop};
+use super::{Frontier, SkipReason, StopReason};
 
 impl Frontier {
     /// The cap of the whole crawl that is used up.
-    pub(super) fn used_up(&self) -> Option<Stop> {
+    pub(super) fn used_up(&self) -> Option<StopReason> {
         if self.plan.limit.is_some_and(|limit| self.n_taken >= limit) {
-            return Some(Stop::Limit);
+            return Some(StopReason::Limit);
         }
         let mut budgets = self.plan.budget.iter();
         let is_whole = budgets.any(|budget| budget.prefix == "*" && self.n_taken >= budget.pages);
-        is_whole.then_some(Stop::Budget)
+        is_whole.then_some(StopReason::Budget)
     }
 
     /// Whether an entry of `budget` that fits this address has no page left.
@@ -43,14 +43,14 @@ impl Frontier {
     }
 
     /// Why the crawl ended when nothing waits any more: the first cap that left something out.
-    pub(super) fn natural_stop(&self) -> Stop {
-        let left_out = |skip: Skip| self.n_skipped[usize::from(skip.number())] > 0;
-        if left_out(Skip::Depth) {
-            Stop::Depth
-        } else if left_out(Skip::Budget) {
-            Stop::Budget
+    pub(super) fn natural_stop(&self) -> StopReason {
+        let left_out = |skip: SkipReason| self.n_skipped[usize::from(skip.number())] > 0;
+        if left_out(SkipReason::Depth) {
+            StopReason::Depth
+        } else if left_out(SkipReason::Budget) {
+            StopReason::Budget
         } else {
-            Stop::Completed
+            StopReason::Completed
         }
     }
 }

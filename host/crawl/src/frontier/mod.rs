@@ -19,8 +19,8 @@ use url::Url;
 
 use levels::Levels;
 use scope::{Scope, normal};
-use table::{Standing, Table};
-use trawl_model::{Discovered, Skip, Stop, UrlRow};
+use table::{Table, UrlStatus};
+use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 /// The addresses of one crawl and what became of them.
@@ -39,12 +39,12 @@ pub struct Frontier {
     /// Targets of redirects with the page that is redirected there.
     claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
-    n_skipped: [u64; Skip::ALL.len()],
+    n_skipped: [u64; SkipReason::ALL.len()],
     n_done: u64,
     /// Addresses where the crawl begins; they have the first numbers.
     n_seeds: u32,
     are_sitemaps_pending: bool,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
 }
 
 /// What to do next.
@@ -55,7 +55,7 @@ pub enum Lease {
     /// Nothing now; ask again when a page has ended or sitemaps were added.
     Wait,
     /// Nothing ever again.
-    Done(Stop),
+    Done(StopReason),
 }
 
 /// A page to be fetched.
@@ -98,7 +98,7 @@ impl Frontier {
             over_budget: Vec::new(),
             claims: Vec::new(),
             changed: Vec::new(),
-            n_skipped: [0; Skip::ALL.len()],
+            n_skipped: [0; SkipReason::ALL.len()],
             n_done: 0,
             n_seeds: 0,
             are_sitemaps_pending: false,
@@ -113,22 +113,22 @@ impl Frontier {
         let mut frontier = Self::new(plan);
         for row in rows {
             let standing = match row.state {
-                trawl_model::UrlState::Waiting => Standing::Waiting,
-                trawl_model::UrlState::Done => Standing::Done,
-                trawl_model::UrlState::Skipped(skip) => Standing::Skipped(skip),
+                trawl_model::UrlState::Waiting => UrlStatus::Waiting,
+                trawl_model::UrlState::Done => UrlStatus::Done,
+                trawl_model::UrlState::Skipped(skip) => UrlStatus::Skipped(skip),
             };
             let Some(n) = frontier.table.insert(&row.url, row.depth, standing) else {
                 break;
             };
             frontier.table.settle(n);
             match standing {
-                Standing::Done => {
+                UrlStatus::Done => {
                     frontier.n_done += 1;
                     frontier.take(n);
                 }
-                Standing::Skipped(skip) => {
+                UrlStatus::Skipped(skip) => {
                     frontier.n_skipped[usize::from(skip.number())] += 1;
-                    if skip == Skip::Budget {
+                    if skip == SkipReason::Budget {
                         frontier.over_budget.push(n);
                     }
                 }
@@ -189,11 +189,11 @@ impl Frontier {
                 continue;
             };
             if self.is_over_budget(n) {
-                self.move_to(n, Standing::Skipped(Skip::Budget));
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Budget));
                 self.over_budget.push(n);
                 continue;
             }
-            self.move_to(n, Standing::Leased);
+            self.move_to(n, UrlStatus::Leased);
             self.take(n);
             match Url::parse(self.table.url(n)) {
                 Ok(url) => {
@@ -204,7 +204,7 @@ impl Frontier {
                         is_seed: n < self.n_seeds,
                     });
                 }
-                Err(_) => self.skip(n, Skip::Scheme),
+                Err(_) => self.skip(n, SkipReason::Scheme),
             }
         }
     }
@@ -214,17 +214,17 @@ impl Frontier {
     /// # Errors
     /// Why the redirect is not followed: the target is a page of its own already, or does not belong to the crawl. The seed's
     /// redirects widen the crawl to where they lead.
-    pub fn redirect(&mut self, n: u32, to: &Url) -> Result<(), Skip> {
+    pub fn redirect(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
         let to = normal(to);
         let known = self.table.find(&to);
         if known == Some(n) {
             return Ok(());
         }
         if let Err(skip) = self.scope.check(&to) {
-            let is_seeds = n < self.n_seeds && skip == Skip::Scope;
+            let is_seeds = n < self.n_seeds && skip == SkipReason::Scope;
             if !is_seeds {
                 if known.is_none() {
-                    self.insert(&to, self.table.depth(n), Standing::Skipped(skip));
+                    self.insert(&to, self.table.depth(n), UrlStatus::Skipped(skip));
                 }
                 return Err(skip);
             }
@@ -237,19 +237,20 @@ impl Frontier {
         }
         let Some(target) = known else {
             let depth = self.table.depth(n);
-            if let Some(target) = self.insert(&to, depth, Standing::Skipped(Skip::Duplicate)) {
+            if let Some(target) = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
+            {
                 self.claims.push((n, target));
             }
             return Ok(());
         };
         match self.table.standing(target) {
-            Standing::Leased | Standing::Done => Err(Skip::Duplicate),
-            Standing::Skipped(Skip::Duplicate) => match self.claims.contains(&(n, target)) {
+            UrlStatus::Leased | UrlStatus::Done => Err(SkipReason::Duplicate),
+            UrlStatus::Skipped(SkipReason::Duplicate) => match self.claims.contains(&(n, target)) {
                 true => Ok(()),
-                false => Err(Skip::Duplicate),
+                false => Err(SkipReason::Duplicate),
             },
-            Standing::Waiting | Standing::Skipped(_) => {
-                self.move_to(target, Standing::Skipped(Skip::Duplicate));
+            UrlStatus::Waiting | UrlStatus::Skipped(_) => {
+                self.move_to(target, UrlStatus::Skipped(SkipReason::Duplicate));
                 self.claims.push((n, target));
                 Ok(())
             }
@@ -259,11 +260,11 @@ impl Frontier {
     /// A page was fetched, well or badly: its links are known. `obeys_nofollow` leaves out links that say so, unless another
     /// page links there without.
     pub fn complete(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
-        if self.table.standing(n) != Standing::Leased {
+        if self.table.standing(n) != UrlStatus::Leased {
             return;
         }
         self.claims.retain(|(by, _)| *by != n);
-        self.move_to(n, Standing::Done);
+        self.move_to(n, UrlStatus::Done);
         if self.plan.sitemap.only {
             return;
         }
@@ -274,17 +275,17 @@ impl Frontier {
     }
 
     /// A leased page turned out to be none. Its counts and what it was redirected to are given back.
-    pub fn skip(&mut self, n: u32, why: Skip) {
-        if self.table.standing(n) != Standing::Leased {
+    pub fn skip(&mut self, n: u32, why: SkipReason) {
+        if self.table.standing(n) != UrlStatus::Leased {
             return;
         }
         self.give_back(n);
-        self.move_to(n, Standing::Skipped(why));
+        self.move_to(n, UrlStatus::Skipped(why));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
             if by != n {
                 self.claims.push((by, target));
-            } else if self.table.standing(target) == Standing::Skipped(Skip::Duplicate) {
+            } else if self.table.standing(target) == UrlStatus::Skipped(SkipReason::Duplicate) {
                 let depth = self.table.depth(target);
                 self.revive(target, depth);
             }
@@ -295,22 +296,22 @@ impl Frontier {
     }
 
     /// Leases nothing more; what waits is left out for this reason. The first reason counts.
-    pub fn stop(&mut self, why: Stop) {
+    pub fn stop(&mut self, why: StopReason) {
         if self.stop.is_some() {
             return;
         }
         self.stop = Some(why);
         let skip = match why {
-            Stop::Limit => Skip::Limit,
-            Stop::Budget => Skip::Budget,
-            Stop::Depth => Skip::Depth,
-            Stop::Spend | Stop::Balance => Skip::Spend,
-            Stop::Completed
-            | Stop::Timeout
-            | Stop::Cancelled
-            | Stop::HungUp
-            | Stop::ServerStopped
-            | Stop::Failed => Skip::Stopped,
+            StopReason::Limit => SkipReason::Limit,
+            StopReason::Budget => SkipReason::Budget,
+            StopReason::Depth => SkipReason::Depth,
+            StopReason::Spend | StopReason::Balance => SkipReason::Spend,
+            StopReason::Completed
+            | StopReason::Timeout
+            | StopReason::Cancelled
+            | StopReason::HungUp
+            | StopReason::ServerStopped
+            | StopReason::Failed => SkipReason::Stopped,
         };
         self.leave_out_waiting(skip);
     }
@@ -353,10 +354,10 @@ impl Frontier {
         let beyond = depth > self.plan.depth;
         let Some(n) = self.table.find(url) else {
             let standing = match self.scope.check(url) {
-                Err(skip) => Standing::Skipped(skip),
-                Ok(()) if is_nofollow => Standing::Skipped(Skip::Nofollow),
-                Ok(()) if beyond => Standing::Skipped(Skip::Depth),
-                Ok(()) => Standing::Waiting,
+                Err(skip) => UrlStatus::Skipped(skip),
+                Ok(()) if is_nofollow => UrlStatus::Skipped(SkipReason::Nofollow),
+                Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
+                Ok(()) => UrlStatus::Waiting,
             };
             self.insert(url, depth, standing);
             return;
@@ -365,11 +366,15 @@ impl Frontier {
             return;
         }
         match self.table.standing(n) {
-            Standing::Skipped(Skip::Depth | Skip::Nofollow) if !beyond => self.revive(n, depth),
-            Standing::Skipped(Skip::Nofollow) => self.move_to(n, Standing::Skipped(Skip::Depth)),
-            Standing::Waiting if depth < self.table.depth(n) => {
+            UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
+                self.revive(n, depth)
+            }
+            UrlStatus::Skipped(SkipReason::Nofollow) => {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
+            }
+            UrlStatus::Waiting if depth < self.table.depth(n) => {
                 self.unqueue(n);
-                self.note(n, depth, Standing::Waiting);
+                self.note(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
             _ => {}
@@ -377,18 +382,18 @@ impl Frontier {
     }
 
     /// Adds an address that is not known; `None` when the crawl knows as many as it may.
-    fn insert(&mut self, url: &str, depth: u16, standing: Standing) -> Option<u32> {
+    fn insert(&mut self, url: &str, depth: u16, standing: UrlStatus) -> Option<u32> {
         let standing = match standing {
-            Standing::Waiting if self.stop.is_some() => Standing::Skipped(Skip::Stopped),
+            UrlStatus::Waiting if self.stop.is_some() => UrlStatus::Skipped(SkipReason::Stopped),
             standing => standing,
         };
         let Some(n) = self.table.insert(url, depth, standing) else {
-            self.n_skipped[usize::from(Skip::Full.number())] += 1;
+            self.n_skipped[usize::from(SkipReason::Full.number())] += 1;
             return None;
         };
         self.changed.push(n);
         match standing {
-            Standing::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
             _ => self.queue(n),
         }
         Some(n)
@@ -399,37 +404,37 @@ impl Frontier {
         if self.stop.is_some() {
             return;
         }
-        if let Standing::Skipped(skip) = self.table.standing(n) {
+        if let UrlStatus::Skipped(skip) = self.table.standing(n) {
             self.n_skipped[usize::from(skip.number())] -= 1;
-            self.note(n, depth, Standing::Waiting);
+            self.note(n, depth, UrlStatus::Waiting);
             self.queue(n);
         }
     }
 
-    fn move_to(&mut self, n: u32, standing: Standing) {
+    fn move_to(&mut self, n: u32, standing: UrlStatus) {
         let depth = self.table.depth(n);
         match self.table.standing(n) {
-            Standing::Waiting => self.unqueue(n),
-            Standing::Leased => {
+            UrlStatus::Waiting => self.unqueue(n),
+            UrlStatus::Leased => {
                 let level = self.levels.reach(depth);
                 self.levels.n_in_flight[level] -= 1;
             }
-            Standing::Skipped(skip) => self.n_skipped[usize::from(skip.number())] -= 1,
-            Standing::Done => self.n_done -= 1,
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] -= 1,
+            UrlStatus::Done => self.n_done -= 1,
         }
         self.note(n, depth, standing);
         match standing {
-            Standing::Waiting => self.queue(n),
-            Standing::Leased => {
+            UrlStatus::Waiting => self.queue(n),
+            UrlStatus::Leased => {
                 let level = self.levels.reach(depth);
                 self.levels.n_in_flight[level] += 1;
             }
-            Standing::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
-            Standing::Done => self.n_done += 1,
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
+            UrlStatus::Done => self.n_done += 1,
         }
     }
 
-    fn note(&mut self, n: u32, depth: u16, standing: Standing) {
+    fn note(&mut self, n: u32, depth: u16, standing: UrlStatus) {
         if self.table.set(n, depth, standing) {
             self.changed.push(n);
         }
@@ -450,7 +455,7 @@ impl Frontier {
     /// The first address that waits at this depth.
     fn next_at(&mut self, depth: usize) -> Option<u32> {
         while let Some(n) = self.levels.queues[depth].pop_front() {
-            let waits = self.table.standing(n) == Standing::Waiting;
+            let waits = self.table.standing(n) == UrlStatus::Waiting;
             if waits && usize::from(self.table.depth(n)) == depth {
                 return Some(n);
             }
@@ -458,10 +463,10 @@ impl Frontier {
         None
     }
 
-    fn leave_out_waiting(&mut self, skip: Skip) {
+    fn leave_out_waiting(&mut self, skip: SkipReason) {
         for depth in 0..self.levels.queues.len() {
             while let Some(n) = self.next_at(depth) {
-                self.move_to(n, Standing::Skipped(skip));
+                self.move_to(n, UrlStatus::Skipped(skip));
             }
         }
     }
@@ -469,15 +474,15 @@ impl Frontier {
     fn widen(&mut self, to: &Url) {
         self.scope.widen(to);
         for n in 0..self.table.len() as u32 {
-            if self.table.standing(n) != Standing::Skipped(Skip::Scope) {
+            if self.table.standing(n) != UrlStatus::Skipped(SkipReason::Scope) {
                 continue;
             }
             let depth = self.table.depth(n);
             match self.scope.check(self.table.url(n)) {
                 Ok(()) if depth <= self.plan.depth => self.revive(n, depth),
-                Ok(()) => self.move_to(n, Standing::Skipped(Skip::Depth)),
-                Err(Skip::Scope) => {}
-                Err(skip) => self.move_to(n, Standing::Skipped(skip)),
+                Ok(()) => self.move_to(n, UrlStatus::Skipped(SkipReason::Depth)),
+                Err(SkipReason::Scope) => {}
+                Err(skip) => self.move_to(n, UrlStatus::Skipped(skip)),
             }
         }
     }

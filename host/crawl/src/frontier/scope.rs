@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use trawl_model::Skip;
+use trawl_model::SkipReason;
 use trawl_plan::crawl::{CrawlPlan, External, Pattern, ScopePlan};
 
 /// Longest address a crawl follows. Browsers and servers take 8 KiB and more; longer ones are traps.
@@ -17,14 +17,14 @@ const HOSTS_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(super) struct Scope {
     plan: Arc<CrawlPlan>,
-    homes: Homes,
+    homes: SeedHosts,
     /// Verdicts by host with port.
     known: HashMap<String, bool>,
 }
 
 /// Where the crawl may go by its seeds: their own hosts and where they redirect to.
 #[derive(Debug, Default)]
-struct Homes {
+struct SeedHosts {
     /// Hosts with port, without `www.`.
     authorities: HashSet<String>,
     /// Their registered domains.
@@ -61,7 +61,7 @@ fn path_of(url: &str) -> &str {
 impl Scope {
     pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
         let mut scope = Self {
-            homes: Homes::default(),
+            homes: SeedHosts::default(),
             known: HashMap::new(),
             plan,
         };
@@ -92,15 +92,15 @@ impl Scope {
     }
 
     /// Whether an absolute, normalised address may be fetched.
-    pub(super) fn check(&mut self, url: &str) -> Result<(), Skip> {
+    pub(super) fn check(&mut self, url: &str) -> Result<(), SkipReason> {
         let Some(Parts { authority, path }) = parts(url) else {
-            return Err(Skip::Scheme);
+            return Err(SkipReason::Scheme);
         };
         if !self.has_host(authority) {
-            return Err(Skip::Scope);
+            return Err(SkipReason::Scope);
         }
         if url.len() > URL_BYTES_MAX {
-            return Err(Skip::TooLong);
+            return Err(SkipReason::TooLong);
         }
         let ScopePlan {
             blacklist,
@@ -109,10 +109,10 @@ impl Scope {
         } = &self.plan.scope;
         let found_in = |patterns: &[Pattern]| patterns.iter().any(|one| matches(one, url, path));
         if found_in(blacklist) {
-            return Err(Skip::Blacklist);
+            return Err(SkipReason::Blacklist);
         }
         if !whitelist.is_empty() && !found_in(whitelist) {
-            return Err(Skip::Whitelist);
+            return Err(SkipReason::Whitelist);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::Frontier;
 use super::scope::normal;
-use super::table::Standing;
+use super::table::UrlStatus;
 
 /// Seeds that are taken beyond `limit`, in place of those that turn out to be no page (robots, a redirect to a known one, budget).
 /// More of them would be work and rows in the store for pages that are never fetched.
@@ -32,7 +32,7 @@ impl Frontier {
             .and_then(|(url, _)| Url::parse(url).ok())
             .is_some_and(|first| normal(&first) == seed);
         if !is_found {
-            self.insert(&seed, 0, Standing::Waiting);
+            self.insert(&seed, 0, UrlStatus::Waiting);
         }
         let limit = self.plan.limit.unwrap_or(u64::MAX);
         let waiting_max = limit.saturating_add(RESERVE_MAX);
@@ -42,8 +42,8 @@ impl Frontier {
             }
             if self.table.find(url).is_none() {
                 let standing = match self.scope.check(url) {
-                    Ok(()) => Standing::Waiting,
-                    Err(skip) => Standing::Skipped(skip),
+                    Ok(()) => UrlStatus::Waiting,
+                    Err(skip) => UrlStatus::Skipped(skip),
                 };
                 self.insert(url, 0, standing);
             }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use trawl_model::{Skip, UrlState};
+use trawl_model::{SkipReason, UrlState};
 
 /// Addresses one crawl may know: at some 100 bytes each, a gigabyte.
 pub(super) const KNOWN_MAX: usize = 10_000_000;
@@ -20,14 +20,14 @@ const SKIPPED: u8 = 16;
 
 /// Where an address stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum UrlStatus {
     Waiting,
     Leased,
     Done,
-    Skipped(Skip),
+    Skipped(SkipReason),
 }
 
-impl Standing {
+impl UrlStatus {
     fn to_byte(self) -> u8 {
         match self {
             Self::Waiting => WAITING,
@@ -43,7 +43,7 @@ impl Standing {
             LEASED => Self::Leased,
             DONE => Self::Done,
             skip => {
-                let skip = Skip::numbered(skip - SKIPPED);
+                let skip = SkipReason::numbered(skip - SKIPPED);
                 Self::Skipped(skip.expect("only numbers of reasons are stored"))
             }
         }
@@ -117,12 +117,12 @@ impl Table {
         self.metas[n as usize].depth
     }
 
-    pub(super) fn standing(&self, n: u32) -> Standing {
-        Standing::of_byte(self.metas[n as usize].standing)
+    pub(super) fn standing(&self, n: u32) -> UrlStatus {
+        UrlStatus::of_byte(self.metas[n as usize].standing)
     }
 
     /// Moves an address; `true` when it was not among the changes yet.
-    pub(super) fn set(&mut self, n: u32, depth: u16, standing: Standing) -> bool {
+    pub(super) fn set(&mut self, n: u32, depth: u16, standing: UrlStatus) -> bool {
         let meta = &mut self.metas[n as usize];
         meta.depth = depth;
         meta.standing = standing.to_byte();
@@ -141,7 +141,7 @@ impl Table {
     }
 
     /// Adds an address that is not there yet; `None` when there is no room.
-    pub(super) fn insert(&mut self, url: &str, depth: u16, standing: Standing) -> Option<u32> {
+    pub(super) fn insert(&mut self, url: &str, depth: u16, standing: UrlStatus) -> Option<u32> {
         if self.len() >= KNOWN_MAX || self.text.len() + url.len() > TEXT_BYTES_MAX {
             return None;
         }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn twins_are_one_page() {
         let mut table = Table::new();
-        let n = table.insert("http://a.example/x?b=1", 1, Standing::Waiting);
+        let n = table.insert("http://a.example/x?b=1", 1, UrlStatus::Waiting);
         assert_eq!(n, Some(0));
         assert_eq!(table.find("https://a.example/x?b=1"), Some(0));
         assert_eq!(table.find("http://a.example/X?b=1"), None);
@@ -222,16 +222,16 @@ mod tests {
         for i in 0..10_000_u32 {
             let url = format!("http://a.example/{i}");
             assert_eq!(table.find(&url), None);
-            assert_eq!(table.insert(&url, 3, Standing::Waiting), Some(i));
+            assert_eq!(table.insert(&url, 3, UrlStatus::Waiting), Some(i));
         }
         for i in 0..10_000_u32 {
             let url = format!("https://a.example/{i}");
             assert_eq!(table.find(&url), Some(i));
             assert_eq!(table.url(i), format!("http://a.example/{i}"));
         }
-        for skip in Skip::ALL {
-            table.set(7, 2, Standing::Skipped(skip));
-            assert_eq!(table.standing(7), Standing::Skipped(skip));
+        for skip in SkipReason::ALL {
+            table.set(7, 2, UrlStatus::Skipped(skip));
+            assert_eq!(table.standing(7), UrlStatus::Skipped(skip));
         }
     }
 
@@ -243,7 +243,7 @@ mod tests {
                 "https://docs.example.com/section/{:05}/a-page-of-usual-length/{i:07}.html",
                 i % 977
             );
-            table.insert(&url, 3, Standing::Waiting);
+            table.insert(&url, 3, UrlStatus::Waiting);
         }
         let each = table.bytes() / table.len();
         assert!(each <= 150, "{each} bytes an address");

@@ -128,13 +128,13 @@ fn reasons_are_told() {
     let two = leased(&mut frontier);
     frontier.complete(two.n, &Discovered::default(), true);
     frontier.complete(one.n, &found(&["http://a.example/deep"]), true);
-    assert!(matches!(frontier.lease(), Lease::Done(Stop::Depth)));
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Depth)));
     let expected = [
-        ("http://b.example/", Skip::Scope),
-        ("ftp://a.example/", Skip::Scheme),
-        ("http://a.example/private/x", Skip::Blacklist),
-        ("http://a.example/hidden", Skip::Nofollow),
-        ("http://a.example/deep", Skip::Depth),
+        ("http://b.example/", SkipReason::Scope),
+        ("ftp://a.example/", SkipReason::Scheme),
+        ("http://a.example/private/x", SkipReason::Blacklist),
+        ("http://a.example/hidden", SkipReason::Nofollow),
+        ("http://a.example/deep", SkipReason::Depth),
     ];
     for (url, skip) in expected {
         assert_eq!(
@@ -208,16 +208,16 @@ fn redirects_claim_their_targets() {
     frontier.complete(seed.n, &links, true);
     let one = leased(&mut frontier);
     let two = Url::parse("https://new.example/two").expect("an address");
-    assert_eq!(frontier.redirect(one.n, &home), Err(Skip::Duplicate));
+    assert_eq!(frontier.redirect(one.n, &home), Err(SkipReason::Duplicate));
     assert_eq!(frontier.redirect(one.n, &two), Ok(()));
     let out = Url::parse("https://out.example/").expect("an address");
-    assert_eq!(frontier.redirect(one.n, &out), Err(Skip::Scope));
+    assert_eq!(frontier.redirect(one.n, &out), Err(SkipReason::Scope));
     let three = leased(&mut frontier);
     assert_eq!(three.url.path(), "/three");
-    assert_eq!(frontier.redirect(three.n, &two), Err(Skip::Duplicate));
-    frontier.skip(three.n, Skip::Duplicate);
+    assert_eq!(frontier.redirect(three.n, &two), Err(SkipReason::Duplicate));
+    frontier.skip(three.n, SkipReason::Duplicate);
     // The page that took the second one over was none: it waits for its own turn again.
-    frontier.skip(one.n, Skip::Robots);
+    frontier.skip(one.n, SkipReason::Robots);
     assert_eq!(leased(&mut frontier).url, two);
 }
 
@@ -245,7 +245,7 @@ fn budgets_count_by_prefix_and_come_back() {
     assert_eq!(leased(&mut frontier).url.path(), "/1");
     assert_eq!(leased(&mut frontier).url.path(), "/2");
     assert!(matches!(frontier.lease(), Lease::Wait));
-    frontier.skip(blog.n, Skip::Robots);
+    frontier.skip(blog.n, SkipReason::Robots);
     let next = leased(&mut frontier);
     assert!(["/blog/2", "/3"].contains(&next.url.path()), "{next:?}");
 }
@@ -265,9 +265,9 @@ fn a_limit_ends_the_crawl_and_tells_what_was_left() {
     let one = leased(&mut frontier);
     assert!(matches!(frontier.lease(), Lease::Wait));
     frontier.complete(one.n, &Discovered::default(), true);
-    assert!(matches!(frontier.lease(), Lease::Done(Stop::Limit)));
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Limit)));
     let left = reason(&mut frontier, "http://a.example/2");
-    assert_eq!(left, Some(UrlState::Skipped(Skip::Limit)));
+    assert_eq!(left, Some(UrlState::Skipped(SkipReason::Limit)));
 }
 
 /// A site: links of each page, by number.
@@ -360,7 +360,7 @@ proptest! {
             let page = flying.swap_remove(pick % flying.len());
             let number = page_of(&page.url);
             if fate == 0 && page.depth > 0 {
-                frontier.skip(page.n, Skip::Robots);
+                frontier.skip(page.n, SkipReason::Robots);
                 given_back.insert(number);
             } else {
                 let links: Vec<String> = site[number].iter().map(|&to| address(to)).collect();
@@ -385,7 +385,7 @@ proptest! {
             prop_assert_eq!(row.state == UrlState::Done, done.contains_key(&number));
         }
         // Without caps in the way and no page lost, all that can be reached is fetched.
-        if stop == Stop::Completed && given_back.is_empty() {
+        if stop == StopReason::Completed && given_back.is_empty() {
             prop_assert_eq!(done.len(), distances.len());
         }
         let counts = frontier.counts();
@@ -422,7 +422,10 @@ fn many_seeds_are_one_crawl_under_one_limit() {
         if page.n == 0 {
             assert_eq!(frontier.redirect(page.n, &elsewhere), Ok(()));
         } else {
-            assert_eq!(frontier.redirect(page.n, &elsewhere), Err(Skip::Duplicate));
+            assert_eq!(
+                frontier.redirect(page.n, &elsewhere),
+                Err(SkipReason::Duplicate)
+            );
         }
         frontier.complete(
             page.n,
@@ -430,7 +433,7 @@ fn many_seeds_are_one_crawl_under_one_limit() {
             true,
         );
     }
-    assert!(matches!(frontier.lease(), Lease::Done(Stop::Limit)));
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Limit)));
 }
 
 #[test]

@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::{Crawls, Ending};
 use trawl_engine::extract::Analysis;
-use trawl_engine::page::Rooms;
+use trawl_engine::page::PageEngine;
 use trawl_model::Charge;
 use trawl_model::clock::Clock;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
-use trawl_store::{AccountId, Contact, Cut, Rows, Store, StoreError};
+use trawl_store::{AccountId, Contact, PageRange, Rows, Store, StoreError};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
@@ -29,14 +29,14 @@ const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 /// What findings are joined with and kept in. Clones share it.
 #[derive(Clone)]
 pub struct Pipelines {
-    rooms: Arc<Rooms>,
+    rooms: Arc<PageEngine>,
     store: Arc<dyn Store>,
     clock: Clock,
 }
 
 impl Pipelines {
     /// On these rooms.
-    pub fn new(rooms: Arc<Rooms>, store: Arc<dyn Store>, clock: Clock) -> Self {
+    pub fn new(rooms: Arc<PageEngine>, store: Arc<dyn Store>, clock: Clock) -> Self {
         Self {
             rooms,
             store,
@@ -96,7 +96,7 @@ impl Pipelines {
         &self,
         account: &AccountId,
         domain: Option<&str>,
-        cut: Cut,
+        cut: PageRange,
     ) -> Result<Rows<Contact>, StoreError> {
         self.store.contacts(account, domain, cut).await
     }

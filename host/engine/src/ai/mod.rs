@@ -26,7 +26,7 @@ use trawl_plugins::Question;
 
 pub use price::TokenPrices;
 
-use rest::Rest;
+use rest::Cooldown;
 use wire::{Line, Reply};
 
 /// How many times the time of one request a question may take, its retries included.
@@ -64,7 +64,7 @@ pub struct Ai {
     scrubber: Scrubber,
     /// Whether the server was seen to refuse `response_format`.
     is_without_format: AtomicBool,
-    rest: Rest,
+    rest: Cooldown,
 }
 
 /// An answer that fits its question.
@@ -119,7 +119,7 @@ impl Ai {
             places: Semaphore::new(config.in_flight.max(1)),
             scrubber: Scrubber::new(&keys),
             is_without_format: AtomicBool::new(false),
-            rest: Rest::default(),
+            rest: Cooldown::default(),
             config,
         }
     }
@@ -135,7 +135,7 @@ impl Ai {
     }
 
     /// The most that any question can cost.
-    pub fn dearest(&self) -> Nanodollars {
+    pub fn max_cost(&self) -> Nanodollars {
         let ModelSize {
             context_tokens,
             answer_tokens,

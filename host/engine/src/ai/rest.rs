@@ -14,7 +14,7 @@ const REST: Duration = Duration::from_secs(30);
 
 /// What is remembered of the last questions.
 #[derive(Debug, Default)]
-pub(super) struct Rest(Mutex<State>);
+pub(super) struct Cooldown(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -22,7 +22,7 @@ struct State {
     until: Option<Instant>,
 }
 
-impl Rest {
+impl Cooldown {
     pub(super) fn is_on(&self, now: Instant) -> bool {
         self.with(|state| state.until.is_some_and(|until| now < until))
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_down_rests_and_is_asked_again() {
-        let (rest, now) = (Rest::default(), Instant::now());
+        let (rest, now) = (Cooldown::default(), Instant::now());
         let down = Err(Unavailable::Unreachable);
         for _ in 0..FAILURES_MAX {
             assert!(!rest.is_on(now));

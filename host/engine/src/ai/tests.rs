@@ -155,7 +155,7 @@ async fn a_question_is_asked_in_the_usual_form_and_priced() {
     let answered = ai.ask(&question()).await.expect("an answer");
     assert_eq!(answered.value, json!({"n": 3}));
     assert_eq!(answered.cost, Nanodollars(20 * 1_000 + 5 * 2_000));
-    assert!(answered.cost <= ai.cost_max(&question()) && ai.cost_max(&question()) <= ai.dearest());
+    assert!(answered.cost <= ai.cost_max(&question()) && ai.cost_max(&question()) <= ai.max_cost());
     let asked = server.asked();
     let (head, body) = &asked[0];
     assert!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::Key;
-use super::log::{Place, Replayed};
+use super::log::{LogPosition, Replayed};
 
 /// What files occupy is counted in blocks of this size.
 const BLOCK_BYTES: u64 = 4096;
@@ -17,7 +17,7 @@ pub(super) type BodyHash = blake3::Hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Its record in the log.
-    pub(super) place: Place,
+    pub(super) place: LogPosition,
     /// Its body.
     pub(super) body: BodyHash,
     used: u64,
@@ -57,7 +57,7 @@ impl Index {
     pub(super) fn insert(
         &mut self,
         key: Key,
-        place: Place,
+        place: LogPosition,
         body: BodyHash,
         disk_bytes: u64,
     ) -> Option<BodyHash> {
@@ -153,14 +153,14 @@ impl Index {
     }
 
     /// Keys and records, those not used for longest first.
-    pub(super) fn records(&self) -> Vec<(Key, Place)> {
+    pub(super) fn records(&self) -> Vec<(Key, LogPosition)> {
         let keys = self.by_use.values();
         keys.filter_map(|key| Some((*key, self.slots.get(key)?.place)))
             .collect()
     }
 
     /// Takes where records have moved to.
-    pub(super) fn moved(&mut self, records: Vec<(Key, Place)>) {
+    pub(super) fn moved(&mut self, records: Vec<(Key, LogPosition)>) {
         for (key, place) in records {
             if let Some(slot) = self.slots.get_mut(&key) {
                 slot.place = place;
@@ -187,7 +187,7 @@ fn on_disk(bytes: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const RECORD: Place = Place {
+    const RECORD: LogPosition = LogPosition {
         offset: 0,
         len: 100,
     };

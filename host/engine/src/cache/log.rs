@@ -29,7 +29,7 @@ const GARBAGE_BYTES_MIN: u64 = 4 * 1024 * 1024;
 
 /// Where a record is in the log, head included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LogPosition {
     pub(super) offset: u64,
     pub(super) len: u32,
 }
@@ -52,7 +52,7 @@ pub(super) struct Replayed {
     pub(super) key: Key,
     /// The body and the bytes of its file.
     pub(super) body: Option<(BodyHash, u64)>,
-    pub(super) place: Place,
+    pub(super) place: LogPosition,
 }
 
 /// [`Record`] without what only readers of the page need.
@@ -118,10 +118,10 @@ impl LogFile {
     }
 
     /// Appends a record.
-    pub(super) fn append(&mut self, record: &Record) -> io::Result<Place> {
+    pub(super) fn append(&mut self, record: &Record) -> io::Result<LogPosition> {
         let bytes = framed(record)?;
         self.file.write_all_at(&bytes, self.end)?;
-        let place = Place {
+        let place = LogPosition {
             offset: self.end,
             len: bytes.len() as u32,
         };
@@ -139,8 +139,8 @@ impl LogFile {
     /// new [`Self::reader`].
     pub(super) fn rewrite(
         &mut self,
-        mut records: Vec<(Key, Place)>,
-    ) -> io::Result<Vec<(Key, Place)>> {
+        mut records: Vec<(Key, LogPosition)>,
+    ) -> io::Result<Vec<(Key, LogPosition)>> {
         let path = self.folder.join(NEW_FILE);
         let _ = std::fs::remove_file(&path);
         let new = open(&path)?;
@@ -167,7 +167,7 @@ impl LogFile {
 }
 
 /// Reads the record at a place.
-pub(super) fn read(file: &File, place: Place) -> io::Result<Record> {
+pub(super) fn read(file: &File, place: LogPosition) -> io::Result<Record> {
     let mut bytes = vec![0; place.len as usize];
     file.read_exact_at(&mut bytes, place.offset)?;
     let (head, text) = bytes
@@ -199,7 +199,7 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
     let (mut records, mut offset) = (Vec::new(), 0);
     let mut reader = BufReader::with_capacity(1 << 20, file);
     while let Some((outline, len)) = next(&mut reader) {
-        let place = Place { offset, len };
+        let place = LogPosition { offset, len };
         offset += u64::from(len);
         let body = match &outline.body {
             Some(body) => Key::from_hex(body)

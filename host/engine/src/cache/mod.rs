@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 pub use policy::{Ask, StoredPage, is_permanent, is_storable, key};
 
 use index::{Index, Slot};
-use log::{LogFile, Place};
+use log::{LogFile, LogPosition};
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::lru::Lru;
 
@@ -75,7 +75,7 @@ struct Shared {
     state: Mutex<State>,
     /// Pages that were read, with the place and the body they were read from: what stands in the index now says whether they
     /// still are what is kept.
-    read: Lru<Key, (Place, Arc<StoredPage>)>,
+    read: Lru<Key, (LogPosition, Arc<StoredPage>)>,
 }
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Outputs that were made before, in memory, for everyone who asks the same of the same page.
 //!
-//! Outputs are a pure function of what [`Kept::key`] hashes: the body, its address and type, the plan, and the files and limits of the
+//! Outputs are a pure function of what [`OutputCache::key`] hashes: the body, its address and type, the plan, and the files and limits of the
 //! plugins that the plan names. So they are never out of date: a plugin that is reloaded has another hash, and what nobody asks
 //! for any more goes by itself. Left out are
 //! - pages that the page cache may not keep, pages of browsers and providers, and pages handed in: what was made for one caller,
@@ -28,7 +28,7 @@ type Key = blake3::Hash;
 
 /// Outputs of pages, those used last.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct OutputCache {
     outputs: Arc<Lru<Key, Outputs>>,
     is_on: bool,
 }
@@ -36,14 +36,14 @@ pub(super) struct Kept {
 /// Outputs that may be kept for others, once their page is paid for: what one caller did not pay for, another must not have
 /// for nothing. Dropping it keeps nothing.
 #[derive(Clone)]
-pub struct KeepingOutputs {
+pub struct OutputCacheWrite {
     kept: Arc<Lru<Key, Outputs>>,
     key: Key,
     outputs: Arc<Outputs>,
     bytes: u64,
 }
 
-impl Kept {
+impl OutputCache {
     /// Room for so many bytes; zero keeps nothing.
     pub(super) fn new(bytes_max: u64) -> Self {
         Self {
@@ -102,13 +102,13 @@ impl Kept {
     }
 
     /// What is to be kept of outputs that were just made.
-    pub(super) fn keeping(&self, key: Key, outputs: &Outputs) -> Option<KeepingOutputs> {
+    pub(super) fn keeping(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
         if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
             return None;
         }
         let outputs = outputs.clone().written();
         let bytes = outputs.bytes();
-        Some(KeepingOutputs {
+        Some(OutputCacheWrite {
             kept: Arc::clone(&self.outputs),
             key,
             outputs: Arc::new(outputs),
@@ -117,7 +117,7 @@ impl Kept {
     }
 }
 
-impl KeepingOutputs {
+impl OutputCacheWrite {
     /// Keeps them.
     pub fn keep(self) {
         self.kept.insert(self.key, self.outputs, self.bytes);
@@ -125,10 +125,10 @@ impl KeepingOutputs {
     }
 }
 
-impl fmt::Debug for KeepingOutputs {
+impl fmt::Debug for OutputCacheWrite {
     /// Without the outputs and all others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeepingOutputs")
+        f.debug_struct("OutputCacheWrite")
             .field("bytes", &self.bytes)
             .finish_non_exhaustive()
     }

@@ -83,7 +83,7 @@ fn input() -> Input {
 }
 
 fn key_of(registry: &Registry, input: &Input, plan: &OutputPlan) -> Option<Key> {
-    Kept::key(registry, input, plan, &blake3::hash(&input.body))
+    OutputCache::key(registry, input, plan, &blake3::hash(&input.body))
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn every_plugin_of_a_plan_is_part_of_the_name() {
 
 #[test]
 fn what_is_fast_or_nobody_elses_is_not_kept() {
-    let kept = Kept::new(1 << 20);
+    let kept = OutputCache::new(1 << 20);
     assert!(kept.may_keep(&plan()) && kept.may_keep(&full_plan()));
-    assert!(!Kept::new(0).may_keep(&plan()));
+    assert!(!OutputCache::new(0).may_keep(&plan()));
     let of = |format: Format| {
         OutputPlan::of(FormatChoice {
             name: "x".to_owned(),
@@ -162,7 +162,7 @@ fn what_is_fast_or_nobody_elses_is_not_kept() {
 
 #[test]
 fn outputs_are_kept_when_they_are_whole_and_paid_for() {
-    let kept = Kept::new(1 << 20);
+    let kept = OutputCache::new(1 << 20);
     let key = blake3::hash(b"a");
     let good = Outputs {
         content: Content::One(Piece::Text("text".to_owned())),
@@ -187,7 +187,7 @@ fn outputs_are_kept_when_they_are_whole_and_paid_for() {
 #[test]
 fn outputs_that_would_push_out_too_much_are_not_kept() {
     let part = (1 << 20) / OUTPUTS_PART_MAX as usize;
-    let kept = Kept::new(1 << 20);
+    let kept = OutputCache::new(1 << 20);
     let text = || "x".repeat(part);
     let value = || json!({"a": [text()]});
     let fields = [

@@ -17,7 +17,7 @@ use url::Url;
 
 use analysis::Begun;
 pub use analysis::{Analysis, Asking};
-pub use kept::KeepingOutputs;
+pub use kept::OutputCacheWrite;
 pub use outputs::Outputs;
 pub use workers::{Made, Workers};
 

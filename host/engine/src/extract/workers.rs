@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::Semaphore;
 
-use super::kept::{KeepingOutputs, Kept};
+use super::kept::{OutputCache, OutputCacheWrite};
 use super::{Analysis, Asking, CpuTime, Input, Outputs, analysis, cpu, run};
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
@@ -16,7 +16,7 @@ use trawl_plugins::{Finding, ModelReply, Registry};
 #[derive(Debug)]
 pub struct Workers {
     places: Arc<Semaphore>,
-    kept: Arc<Kept>,
+    kept: Arc<OutputCache>,
 }
 
 /// What came of a page.
@@ -27,7 +27,7 @@ pub struct Made {
     /// What they took: a look-up, when they were made before.
     pub cpu: CpuTime,
     /// What is to be kept of them for others, once the page is paid for.
-    pub keeping: Option<KeepingOutputs>,
+    pub keeping: Option<OutputCacheWrite>,
 }
 
 impl Workers {
@@ -36,7 +36,7 @@ impl Workers {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             places: Arc::new(Semaphore::new(cores)),
-            kept: Arc::new(Kept::new(0)),
+            kept: Arc::new(OutputCache::new(0)),
         }
     }
 
@@ -44,7 +44,7 @@ impl Workers {
     #[must_use]
     pub fn with_kept_outputs(self, bytes_max: u64) -> Self {
         Self {
-            kept: Arc::new(Kept::new(bytes_max)),
+            kept: Arc::new(OutputCache::new(bytes_max)),
             ..self
         }
     }
@@ -199,14 +199,14 @@ impl Made {
 
 /// The name of a page's outputs, and the outputs when they were made before. What they cost then is the look-up.
 fn find(
-    kept: &Kept,
+    kept: &OutputCache,
     registry: &Registry,
     input: &Input,
     plan: &OutputPlan,
     body: &blake3::Hash,
 ) -> (Option<blake3::Hash>, Option<Made>) {
     let started = cpu::thread_time();
-    let Some(key) = Kept::key(registry, input, plan, body) else {
+    let Some(key) = OutputCache::key(registry, input, plan, body) else {
         return (None, None);
     };
     let made = kept.find(&key).map(|outputs| {
@@ -223,7 +223,7 @@ fn find(
 
 /// Makes outputs, unless only the hash of the body was missing to find them.
 fn make(
-    kept: &Kept,
+    kept: &OutputCache,
     registry: &Registry,
     input: &Input,
     plan: &OutputPlan,
@@ -232,7 +232,7 @@ fn make(
 ) -> Made {
     let started = cpu::thread_time();
     let key = match body_hash {
-        Some(body) => Kept::key(registry, input, plan, &body),
+        Some(body) => OutputCache::key(registry, input, plan, &body),
         None => match find(kept, registry, input, plan, &blake3::hash(&input.body)) {
             (_, Some(made)) => return made,
             (key, None) => key,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::run::{Rooms, RunContext, Sharing, extract};
+use super::run::{PageEngine, RunContext, Sharing, extract};
 use crate::extract::{Analysis, Asking};
 use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
@@ -19,14 +19,14 @@ const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 const RESERVED_CPU: Duration = Duration::from_secs(5);
 
 /// The most that the model's answers about a page of this plan can cost.
-pub(super) fn dearest(rooms: &Rooms, output: &OutputPlan) -> Nanodollars {
+pub(super) fn max_cost(rooms: &PageEngine, output: &OutputPlan) -> Nanodollars {
     let may_ask = output
         .analyst
         .as_ref()
         .is_some_and(|choice| choice.model.is_some());
     match &rooms.ai {
         Some(ai) if may_ask => {
-            let each = ai.dearest().0.max(0);
+            let each = ai.max_cost().0.max(0);
             Nanodollars(each.saturating_mul(QUESTIONS_MAX.into()))
         }
         _ => Nanodollars::ZERO,
@@ -46,7 +46,7 @@ pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
 
 /// A page that is being analysed.
 pub(super) struct Analysed<'a> {
-    pub(super) rooms: &'a Rooms,
+    pub(super) rooms: &'a PageEngine,
     pub(super) run: &'a RunContext,
     pub(super) plan: &'a PagePlan,
     pub(super) page: &'a FetchedPage,
@@ -141,7 +141,7 @@ impl Analysed<'_> {
             &Arc::new(output),
             self.page,
             None,
-            Sharing::Nobodys,
+            Sharing::Private,
             deadline,
         )
         .await;

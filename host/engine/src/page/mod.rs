@@ -6,4 +6,4 @@ mod outcome;
 mod run;
 
 pub use outcome::{PageOutcome, VendorPart};
-pub use run::{Payer, Rooms, RunContext, ceiling, produce, run, settle, transform};
+pub use run::{PageEngine, Payer, RunContext, ceiling, produce, run, settle, transform};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::extract::{KeepingOutputs, Outputs};
-use crate::providers::Tally;
-use crate::routing::Keeping;
+use crate::extract::{OutputCacheWrite, Outputs};
+use crate::providers::RouteCounters;
+use crate::routing::CacheWrite;
 use trawl_model::{Charge, Content, Discovered, Fields, Nanodollars};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
@@ -33,11 +33,11 @@ pub struct PageOutcome {
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
     /// Where to count what is billed for a provider's work.
-    pub tally: Option<Tally>,
+    pub tally: Option<RouteCounters>,
     /// What is to be kept for others of a page that was just fetched; settling does so once the page is paid for.
-    pub keeping: Option<Keeping>,
+    pub keeping: Option<CacheWrite>,
     /// What is to be kept for others of what was just made of it, likewise.
-    pub keeping_outputs: Option<KeepingOutputs>,
+    pub keeping_outputs: Option<OutputCacheWrite>,
 }
 
 impl PageOutcome {

@@ -19,7 +19,7 @@ use trawl_plan::{OutputPlan, PagePlan};
 use trawl_plugins::Registry;
 
 /// What serves pages: built once, shared by every run.
-pub struct Rooms {
+pub struct PageEngine {
     /// The ways to get a page.
     pub routing: Routing,
     /// The threads that transform it.
@@ -80,7 +80,7 @@ fn largest(time_max: Duration) -> Usage {
 
 /// The most that a page of this plan can cost: its own ceiling, or the price of the largest page when that is less.
 pub fn ceiling(
-    rooms: &Rooms,
+    rooms: &PageEngine,
     registry: &Registry,
     plan: &PagePlan,
     tariff: &Tariff,
@@ -93,11 +93,11 @@ pub fn ceiling(
         vendor: rooms.routing.vendor_max(plan, registry, may_pool(tariff)),
         ..largest(plan.fetch.timeout)
     };
-    let dearest = [ours, a_providers].map(|usage| {
-        let ai = analysis::dearest(rooms, &plan.output);
+    let max_cost = [ours, a_providers].map(|usage| {
+        let ai = analysis::max_cost(rooms, &plan.output);
         trawl_billing::price(&Usage { ai, ..usage }, tariff).total()
     });
-    plan.ceiling.min(dearest[0].max(dearest[1]))
+    plan.ceiling.min(max_cost[0].max(max_cost[1]))
 }
 
 /// Decisions: Money, Unlimited pages use own keys only.
@@ -106,7 +106,12 @@ fn may_pool(tariff: &Tariff) -> bool {
 }
 
 /// Runs one page from plan to outcome. Whatever goes wrong is in the outcome, at no charge.
-pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
+pub async fn run(
+    rooms: &PageEngine,
+    run: &RunContext,
+    payer: &Payer,
+    plan: &PagePlan,
+) -> PageOutcome {
     let deadline = Instant::now() + plan.fetch.timeout;
     let ceiling = ceiling(rooms, &run.registry, plan, &payer.tariff);
     let hold = match payer.hold(ceiling, &plan.requested, deadline).await {
@@ -126,7 +131,7 @@ pub async fn run(rooms: &Rooms, run: &RunContext, payer: &Payer, plan: &PagePlan
 /// Serves and extracts one page without money: what [`run`] does between its hold and its settling. `limit` is what was set aside
 /// for it: what a provider could charge beyond it is not begun.
 pub async fn produce(
-    rooms: &Rooms,
+    rooms: &PageEngine,
     run: &RunContext,
     plan: &PagePlan,
     limit: Nanodollars,
@@ -147,7 +152,7 @@ pub async fn produce(
         is_kept,
         keeping,
         body_hash,
-        is_everyones,
+        is_shareable,
         vendor,
         error,
     } = match serve(rooms, run, plan, url, started, limit).await {
@@ -164,9 +169,9 @@ pub async fn produce(
         true => analysis::without_analyst(&plan.output),
         false => Arc::clone(&plan.output),
     };
-    let sharing = match is_everyones {
-        true => Sharing::Everyones { body_hash },
-        false => Sharing::Nobodys,
+    let sharing = match is_shareable {
+        true => Sharing::Shareable { body_hash },
+        false => Sharing::Private,
     };
     let deadline = started + waited + plan.fetch.timeout;
     let mut made = extract(rooms, run, &output, &page, picture, sharing, deadline).await;
@@ -234,7 +239,7 @@ fn with_vendor(outcome: PageOutcome, vendor: Option<Vendor>) -> PageOutcome {
 }
 
 async fn serve(
-    rooms: &Rooms,
+    rooms: &PageEngine,
     run: &RunContext,
     plan: &PagePlan,
     url: &Url,
@@ -273,13 +278,13 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
 /// Whether what is made of a page may be kept for others, and serve from what was kept.
 pub(super) enum Sharing {
     /// Anyone who asks gets this page. The hash of its body, when it is known.
-    Everyones { body_hash: Option<blake3::Hash> },
+    Shareable { body_hash: Option<blake3::Hash> },
     /// Something of the caller was sent for it, a provider or a browser made it, or it is not to be kept.
-    Nobodys,
+    Private,
 }
 
 pub(super) async fn extract(
-    rooms: &Rooms,
+    rooms: &PageEngine,
     run: &RunContext,
     output: &Arc<OutputPlan>,
     page: &FetchedPage,
@@ -296,11 +301,11 @@ pub(super) async fn extract(
     let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
     let workers = &rooms.workers;
     match sharing {
-        Sharing::Everyones { body_hash } => {
+        Sharing::Shareable { body_hash } => {
             let made = workers.run_for_everyone(registry, input, output, deadline, body_hash);
             made.await
         }
-        Sharing::Nobodys => {
+        Sharing::Private => {
             let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
             Made {
                 outputs,
@@ -313,7 +318,7 @@ pub(super) async fn extract(
 
 /// Makes outputs of a page that the caller handed in: [`run`] without serving. Nothing was transferred, so only CPU is billed.
 pub async fn transform(
-    rooms: &Rooms,
+    rooms: &PageEngine,
     run: &RunContext,
     payer: &Payer,
     input: Input,

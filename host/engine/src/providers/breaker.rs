@@ -32,11 +32,11 @@ pub(super) struct BreakerKey {
 /// What is remembered of ways that failed.
 pub(super) struct Breakers {
     key: [u8; 32],
-    ways: Mutex<HashMap<BreakerKey, Way>>,
+    ways: Mutex<HashMap<BreakerKey, BreakerState>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Way {
+struct BreakerState {
     /// Failures of the service in a row.
     faults: u32,
     /// "Too many" in a row.
@@ -130,12 +130,12 @@ impl Breakers {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<BreakerKey, Way>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<BreakerKey, BreakerState>> {
         self.ways.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Way {
+impl BreakerState {
     /// Counts a failure; how long the way is closed for it.
     fn pause(&mut self, failure: &VendorFailure, is_own: bool) -> Option<Duration> {
         match failure.class {

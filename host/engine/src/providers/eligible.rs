@@ -24,7 +24,7 @@ pub enum Payment {
 
 /// A page that is wanted of a service.
 #[derive(Clone, Copy)]
-pub struct Wish<'a> {
+pub struct ProviderQuery<'a> {
     /// What is asked for.
     pub plan: &'a PagePlan,
     /// Its address.
@@ -58,7 +58,7 @@ impl Candidate {
 /// key where there is one, otherwise on the operator's. Left out is what cannot do the page, cannot be paid, or whose key or service failed a short while ago.
 pub(super) fn candidates<'a>(
     plugins: impl Iterator<Item = &'a Arc<ProviderPlugin>>,
-    wish: &Wish<'_>,
+    wish: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
     is_open: &dyn Fn(&BreakerKey) -> bool,
@@ -113,7 +113,7 @@ fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
     Some(Keys::from_iter([(name.clone(), secret.clone())]))
 }
 
-fn can(plugin: &ProviderPlugin, needs: Abilities, wish: &Wish<'_>) -> bool {
+fn can(plugin: &ProviderPlugin, needs: Abilities, wish: &ProviderQuery<'_>) -> bool {
     let said = plugin.description();
     let able = match wish.javascript {
         true => said.rendered,

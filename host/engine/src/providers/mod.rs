@@ -23,15 +23,15 @@ use url::Url;
 
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
-pub use eligible::{Candidate, Payment, Wish};
+pub use eligible::{Candidate, Payment, ProviderQuery};
 pub use pooled::{PooledError, PooledKeys};
 pub use scrub::Scrubber;
-pub use stats::{ProviderStatus, RouteStatus, Tally, listed};
-pub use task::{Engagement, task};
+pub use stats::{ProviderStatus, RouteCounters, RouteStatus, listed};
+pub use task::{AttemptContext, task};
 
 use breaker::Breakers;
 use conversation::Conversation;
-use stats::Board;
+use stats::ProviderStats;
 use trawl_model::{FetchedPage, Nanodollars, VendorUse};
 use trawl_net::fetch::Fetcher;
 use trawl_plan::PagePlan;
@@ -53,7 +53,7 @@ pub struct Providers {
     fetcher: Fetcher,
     pooled: PooledKeys,
     breakers: Breakers,
-    board: Board,
+    board: ProviderStats,
     /// Adapter calls at once: no more than cores.
     calls: Arc<Semaphore>,
 }
@@ -151,13 +151,13 @@ impl Providers {
             fetcher,
             pooled,
             breakers: Breakers::default(),
-            board: Board::default(),
+            board: ProviderStats::default(),
             calls: Arc::new(Semaphore::new(cores)),
         }
     }
 
     /// The ways to have a page served, in the order they are tried.
-    pub fn candidates(&self, registry: &Registry, wish: &Wish<'_>) -> Vec<Candidate> {
+    pub fn candidates(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Vec<Candidate> {
         let open = |key: &_| self.breakers.is_open(key, Instant::now());
         eligible::candidates(
             registry.providers(),
@@ -169,7 +169,7 @@ impl Providers {
     }
 
     /// The most that a service can charge for a page, if one can serve it.
-    pub fn dearest(&self, registry: &Registry, wish: &Wish<'_>) -> Option<VendorUse> {
+    pub fn max_cost(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Option<VendorUse> {
         let any = |_: &_| true;
         let candidates = eligible::candidates(
             registry.providers(),
@@ -249,7 +249,7 @@ impl Providers {
     }
 
     /// The counters of a way, for what is billed later.
-    pub fn tally(&self, candidate: &Candidate) -> Tally {
+    pub fn tally(&self, candidate: &Candidate) -> RouteCounters {
         self.board.tally(candidate.name(), candidate.payment)
     }
 
@@ -269,7 +269,7 @@ impl Providers {
             let message = "no time is left to ask it";
             return Err(VendorFailure::of(Class::Unsupported, message));
         }
-        let engagement = Engagement {
+        let engagement = AttemptContext {
             javascript,
             time: left,
             grant,

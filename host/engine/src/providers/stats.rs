@@ -12,7 +12,7 @@ use trawl_plugins::{Grant, ProviderPlugin, Registry};
 
 /// Counters by provider and payment.
 #[derive(Default)]
-pub(super) struct Board(Mutex<BTreeMap<(String, Payment), Arc<Counts>>>);
+pub(super) struct ProviderStats(Mutex<BTreeMap<(String, Payment), Arc<Counts>>>);
 
 /// The counters of one way. Decisions: the difference between what a service charged and what was billed is the operator's.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ struct Sums {
 
 /// A handle for what is billed once a page is paid.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct RouteCounters {
     counts: Arc<Counts>,
     provider: String,
     payment: Payment,
@@ -85,7 +85,7 @@ pub struct RouteStatus {
     pub margin: String,
 }
 
-impl Board {
+impl ProviderStats {
     pub(super) fn count(
         &self,
         candidate: &Candidate,
@@ -115,8 +115,8 @@ impl Board {
             .increment(cost.0.unsigned_abs());
     }
 
-    pub(super) fn tally(&self, provider: &str, payment: Payment) -> Tally {
-        Tally {
+    pub(super) fn tally(&self, provider: &str, payment: Payment) -> RouteCounters {
+        RouteCounters {
             counts: self.counts(provider, payment),
             provider: provider.to_owned(),
             payment,
@@ -161,7 +161,7 @@ impl Board {
 
 /// The providers of a registry, none of them asked yet.
 pub fn listed(registry: &Registry, pooled: &PooledKeys) -> Vec<ProviderStatus> {
-    let board = Board::default();
+    let board = ProviderStats::default();
     let status = |plugin: &Arc<ProviderPlugin>| {
         let has_pooled = pooled.keys(plugin).is_some();
         board.status(plugin, has_pooled, (0, Duration::ZERO))
@@ -194,7 +194,7 @@ impl Counts {
     }
 }
 
-impl Tally {
+impl RouteCounters {
     /// Counts what was billed for a page.
     pub fn billed(&self, amount: Nanodollars) {
         let mut sums = self.counts.lock();

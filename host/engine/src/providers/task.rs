@@ -10,7 +10,7 @@ use trawl_plan::PagePlan;
 use trawl_plugins::Grant;
 
 /// How a service is asked for a page.
-pub struct Engagement<'a> {
+pub struct AttemptContext<'a> {
     /// Whether scripts run.
     pub javascript: bool,
     /// Time for the whole conversation.
@@ -20,7 +20,7 @@ pub struct Engagement<'a> {
 }
 
 /// The task of an adapter: what the plan asks for, as far as the contract can say it.
-pub fn task(plan: &PagePlan, url: &Url, engagement: &Engagement<'_>) -> Task {
+pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task {
     let fetch = &plan.fetch;
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let mut headers: Vec<(String, String)> = Vec::new();

@@ -21,28 +21,28 @@ const ROUTE: &str = "http";
 const TIME_FOR_STALE: u32 = 10;
 
 /// A page, and what the cache had and has to do with it.
-pub(super) struct Got {
+pub(super) struct CachedFetch {
     pub(super) fetched: Fetched,
     /// What is told of the kept page that served it.
     pub(super) told: Option<Value>,
     /// What is to be kept of it.
-    pub(super) keeping: Option<Keeping>,
+    pub(super) keeping: Option<CacheWrite>,
     /// Hash of its body, of a page that was kept.
     pub(super) body_hash: Option<blake3::Hash>,
     /// Whether the cache keeps it or may keep it: then so may those who keep what is made of it.
-    pub(super) is_everyones: bool,
+    pub(super) is_shareable: bool,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
 /// ceiling, cost nothing, and must not be had for nothing the next time. Dropping it keeps nothing.
 #[derive(Clone)]
-pub struct Keeping {
+pub struct CacheWrite {
     cache: Arc<PageCache>,
     pages: Vec<(Key, StoredPage)>,
 }
 
 /// One page's dealings with the cache.
-struct Dealing<'a> {
+struct CacheLookup<'a> {
     cache: &'a Arc<PageCache>,
     plan: &'a FetchPlan,
     url: &'a Url,
@@ -59,10 +59,10 @@ impl Routing {
         plan: &PagePlan,
         url: &Url,
         jar: &CookieJar,
-    ) -> Result<Got, FetchError> {
+    ) -> Result<CachedFetch, FetchError> {
         let Some(dealing) = self.dealing(&plan.fetch, url, jar) else {
             let fetched = self.own_http.fetch(&plan.fetch, url, jar, None);
-            return Ok(Got::fresh(Box::pin(fetched).await?, None));
+            return Ok(CachedFetch::fresh(Box::pin(fetched).await?, None));
         };
         let kept = dealing.cache.find(&dealing.key).await;
         let Some(kept) = kept.filter(|kept| kept.matches(&dealing.request)) else {
@@ -72,19 +72,20 @@ impl Routing {
             return Ok(dealing.fresh(fetched));
         };
         if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
-            return self.unasked(&dealing, &kept, "hit", None).await;
+            return self.serve_cached(&dealing, &kept, "hit", None).await;
         }
-        match Box::pin(self.renewed(plan, &dealing, &kept, jar)).await {
+        match Box::pin(self.revalidate(plan, &dealing, &kept, jar)).await {
             Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
-                self.unasked(&dealing, &kept, "stale", Some(error.to_string()))
+                self.serve_cached(&dealing, &kept, "stale", Some(error.to_string()))
                     .await
             }
             Ok(got) if plan.fetch.cache.allow_stale && got.fetched.page.status >= 500 => {
                 let reason = format!("the site answered {}", got.fetched.page.status);
-                self.unasked(&dealing, &kept, "stale", Some(reason)).await
+                self.serve_cached(&dealing, &kept, "stale", Some(reason))
+                    .await
             }
             answer => {
-                if matches!(answer, Ok(Got { told: None, .. })) {
+                if matches!(answer, Ok(CachedFetch { told: None, .. })) {
                     count("changed");
                 }
                 answer
@@ -93,13 +94,13 @@ impl Routing {
     }
 
     /// Asks the site whether a kept page holds; the page as it is now.
-    async fn renewed(
+    async fn revalidate(
         &self,
         plan: &PagePlan,
-        dealing: &Dealing<'_>,
+        dealing: &CacheLookup<'_>,
         kept: &StoredPage,
         jar: &CookieJar,
-    ) -> Result<Got, FetchError> {
+    ) -> Result<CachedFetch, FetchError> {
         let (url, now) = (dealing.url, dealing.cache.now());
         let ask = kept.ask(url, &dealing.request, now);
         let condition = ask.as_ref().map(|ask| Condition {
@@ -128,13 +129,13 @@ impl Routing {
     }
 
     /// The kept page without a word of its site. robots.txt and the run are asked as they are when a page is fetched.
-    async fn unasked(
+    async fn serve_cached(
         &self,
-        dealing: &Dealing<'_>,
+        dealing: &CacheLookup<'_>,
         kept: &StoredPage,
         status: &'static str,
         reason: Option<String>,
-    ) -> Result<Got, FetchError> {
+    ) -> Result<CachedFetch, FetchError> {
         if dealing.plan.respect_robots || dealing.plan.gate.is_some() {
             let way = kept.redirects(dealing.url);
             let asked = self.own_http.may_serve(dealing.plan, dealing.url, &way);
@@ -149,14 +150,14 @@ impl Routing {
         plan: &'a FetchPlan,
         url: &'a Url,
         jar: &CookieJar,
-    ) -> Option<Dealing<'a>> {
+    ) -> Option<CacheLookup<'a>> {
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
         let Some(request) = self.fetcher.impersonal(url, plan, jar) else {
             count("bypass");
             return None;
         };
         let key = key(url, &request, plan);
-        Some(Dealing {
+        Some(CacheLookup {
             cache,
             plan,
             url,
@@ -166,9 +167,14 @@ impl Routing {
     }
 }
 
-impl Dealing<'_> {
+impl CacheLookup<'_> {
     /// The kept page, and what is told of it.
-    fn served(&self, kept: &StoredPage, status: &'static str, reason: Option<String>) -> Got {
+    fn served(
+        &self,
+        kept: &StoredPage,
+        status: &'static str,
+        reason: Option<String>,
+    ) -> CachedFetch {
         count(status);
         let fetched = Fetched {
             page: kept.page(self.url),
@@ -180,27 +186,27 @@ impl Dealing<'_> {
             request: Some(self.request.clone()),
             waited: Duration::ZERO,
         };
-        Got {
+        CachedFetch {
             fetched,
             told: Some(told(kept, status, reason, self.cache.now())),
             keeping: None,
             body_hash: kept.body_hash(),
-            is_everyones: true,
+            is_shareable: true,
         }
     }
 
     /// The kept page after its site answered 304; `None` when the answer does not speak of it.
-    fn validated(&self, kept: &StoredPage, answer: &Fetched) -> Option<Got> {
+    fn validated(&self, kept: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
         let now = self.cache.now();
         let valid = kept.validated(&answer.page.headers, &self.request, now)?;
         // A redirect on the way, or the answer, may have come to say that this is for one caller only.
-        let is_everyones = answer.request.is_some()
+        let is_shareable = answer.request.is_some()
             && are_permanent(&answer.redirects, now)
             && cache::is_storable(&valid.page(self.url), &self.request, now);
         let mut got = self.served(&valid, "revalidated", None);
         got.fetched.page.cookies.clone_from(&answer.page.cookies);
-        got.is_everyones = is_everyones;
-        match is_everyones {
+        got.is_shareable = is_shareable;
+        match is_shareable {
             true => self.cache.keep(self.key, valid),
             false => self.cache.forget(&self.key),
         }
@@ -208,16 +214,16 @@ impl Dealing<'_> {
     }
 
     /// A page that was just fetched. What was kept before and is known to be gone is forgotten.
-    fn fresh(&self, fetched: Fetched) -> Got {
+    fn fresh(&self, fetched: Fetched) -> CachedFetch {
         let pages = self.keepable(&fetched);
         if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
             self.cache.forget(&self.key);
         }
-        let keeping = (!pages.is_empty()).then(|| Keeping {
+        let keeping = (!pages.is_empty()).then(|| CacheWrite {
             cache: Arc::clone(self.cache),
             pages,
         });
-        Got::fresh(fetched, keeping)
+        CachedFetch::fresh(fetched, keeping)
     }
 
     /// What the rules allow to keep of a page: it stands under the address it was found at and, when everything on the way
@@ -244,19 +250,19 @@ impl Dealing<'_> {
     }
 }
 
-impl Got {
-    fn fresh(fetched: Fetched, keeping: Option<Keeping>) -> Self {
+impl CachedFetch {
+    fn fresh(fetched: Fetched, keeping: Option<CacheWrite>) -> Self {
         Self {
             fetched,
             told: None,
-            is_everyones: keeping.is_some(),
+            is_shareable: keeping.is_some(),
             keeping,
             body_hash: None,
         }
     }
 }
 
-impl Keeping {
+impl CacheWrite {
     /// Keeps it. It is written later, so this does not wait.
     pub fn keep(self) {
         for (key, page) in self.pages {
@@ -265,10 +271,10 @@ impl Keeping {
     }
 }
 
-impl fmt::Debug for Keeping {
+impl fmt::Debug for CacheWrite {
     /// Without the pages and the whole cache.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keeping")
+        f.debug_struct("CacheWrite")
             .field("n_pages", &self.pages.len())
             .finish_non_exhaustive()
     }

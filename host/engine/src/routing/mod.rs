@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-pub use cached::Keeping;
+pub use cached::CacheWrite;
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::cache::PageCache;
-use crate::providers::{Providers, Wish};
+use crate::providers::{ProviderQuery, Providers};
 use own_browser::OwnBrowser;
 use own_http::OwnHttp;
 use smart::{Clues, HostMemory, KnownVerdicts, Verdict};
@@ -29,7 +29,7 @@ use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
 use trawl_plan::{Engine, PagePlan, RouterMode};
 use trawl_plugins::Registry;
-use trawl_render::{Errand, LOADED_BYTES_MAX, Renderer};
+use trawl_render::{LOADED_BYTES_MAX, RenderJob, Renderer};
 
 pub use own_http::RETRIES_MAX;
 pub use third_party::Vendor;
@@ -73,12 +73,12 @@ pub struct Served {
     /// Whether a page that was kept served, so that no content was transferred.
     pub is_kept: bool,
     /// What is to be kept of the page for others, once it is paid for.
-    pub keeping: Option<Keeping>,
+    pub keeping: Option<CacheWrite>,
     /// Hash of the body, when it is known already.
     pub body_hash: Option<blake3::Hash>,
     /// Whether anyone who asks gets this page: plain HTTP served it, nothing of the caller was sent for it, and neither its site nor
     /// the caller wants it not to be kept.
-    pub is_everyones: bool,
+    pub is_shareable: bool,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
     /// Why the page counts as failed although something was served, beside its status.
@@ -108,7 +108,7 @@ impl From<PageFailure> for NotServed {
 struct Failing {
     failure: PageFailure,
     /// Not when a rule of ours or of the site refuses the page.
-    is_anybodys: bool,
+    may_fall_back: bool,
 }
 
 /// For whom a page is served.
@@ -143,7 +143,7 @@ pub struct Routing {
 
 /// Routes of a page, in the order they are tried, with the reason for the first. Spec: Request parameters, `request`;
 /// decisions: Modes.
-struct Way {
+struct RouteOrder {
     routes: &'static [Route],
     reason: Option<String>,
 }
@@ -293,14 +293,14 @@ impl Routing {
         }
         let most = |javascript| {
             let affords = |_| true;
-            let wish = Wish {
+            let wish = ProviderQuery {
                 plan,
                 url,
                 javascript,
                 may_pool,
                 affords: &affords,
             };
-            providers.dearest(registry, &wish)
+            providers.max_cost(registry, &wish)
         };
         let both = [most(false), most(true)].into_iter().flatten();
         both.max_by_key(|used| (!used.byok, used.cost))
@@ -312,7 +312,7 @@ impl Routing {
             .filter(|browser| browser.is_installed())
     }
 
-    fn way(&self, plan: &PagePlan, url: &Url) -> Way {
+    fn way(&self, plan: &PagePlan, url: &Url) -> RouteOrder {
         let (routes, reason): (&'static [Route], Option<&str>) = match plan.engine {
             Engine::Http => (&[Route::Http], None),
             Engine::Browser => (&[Route::Browser], None),
@@ -327,7 +327,7 @@ impl Routing {
             Engine::Smart => match self.expected(url) {
                 Some(rule) => {
                     let reason = format!("{}: as other pages of this host were", rule.name());
-                    return Way {
+                    return RouteOrder {
                         routes: &[Route::Browser, Route::Http],
                         reason: Some(reason),
                     };
@@ -335,7 +335,7 @@ impl Routing {
                 None => (&[Route::Http, Route::Browser], None),
             },
         };
-        Way {
+        RouteOrder {
             routes,
             reason: reason.map(str::to_owned),
         }
@@ -383,7 +383,7 @@ impl Routing {
     ) -> Result<Served, Failing> {
         let got = self.kept_or_http(plan, url, jar).await;
         let got = got.map_err(|error| Failing {
-            is_anybodys: error.is_failure_of_site(),
+            may_fall_back: error.is_failure_of_site(),
             failure: error.failure(),
         })?;
         let fetched = got.fetched;
@@ -402,7 +402,7 @@ impl Routing {
             is_kept,
             keeping: got.keeping,
             body_hash: got.body_hash,
-            is_everyones: got.is_everyones,
+            is_shareable: got.is_shareable,
             vendor: None,
             error: None,
         })
@@ -416,7 +416,7 @@ impl Routing {
         deadline: Instant,
     ) -> Result<Served, PageFailure> {
         let browser = self.browser().ok_or_else(own_browser::not_installed)?;
-        let errand = Errand {
+        let errand = RenderJob {
             owner: client.owner,
             bytes_max: client.bytes_max.min(LOADED_BYTES_MAX),
             deadline,
@@ -434,7 +434,7 @@ impl Routing {
             is_kept: false,
             keeping: None,
             body_hash: None,
-            is_everyones: false,
+            is_shareable: false,
             vendor: None,
             error: None,
         })
@@ -445,7 +445,7 @@ impl Failing {
     /// A failure that is known by its status alone: what is refused by a rule has one of its own.
     fn of(failure: PageFailure) -> Self {
         Self {
-            is_anybodys: failure.status != status::UNREACHABLE_OR_REFUSED,
+            may_fall_back: failure.status != status::UNREACHABLE_OR_REFUSED,
             failure,
         }
     }

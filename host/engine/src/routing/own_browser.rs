@@ -13,7 +13,7 @@ use trawl_net::fetch::FetchError;
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
 use trawl_plan::{FetchPlan, PagePlan};
-use trawl_render::{Errand, Rendered, Renderer};
+use trawl_render::{RenderJob, Rendered, Renderer};
 
 /// The least time that is left for a page to be rendered in: less has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
@@ -26,7 +26,7 @@ pub(super) struct OwnBrowser {
 }
 
 /// A page and how long it waited for its turn.
-pub(super) struct Got {
+pub(super) struct BrowserFetch {
     pub(super) rendered: Rendered,
     pub(super) waited: Duration,
 }
@@ -57,8 +57,8 @@ impl OwnBrowser {
         &self,
         plan: &PagePlan,
         url: &Url,
-        errand: Errand<'_>,
-    ) -> Result<Got, PageFailure> {
+        errand: RenderJob<'_>,
+    ) -> Result<BrowserFetch, PageFailure> {
         let (mut fetch, begun) = (Arc::clone(&plan.fetch), Instant::now());
         let mut delay = fetch.pace.delay;
         if fetch.respect_robots {
@@ -82,7 +82,7 @@ impl OwnBrowser {
             .await
             .map_err(|_| timed_out())?;
         let waited = begun.elapsed().min(patience);
-        let errand = Errand {
+        let errand = RenderJob {
             deadline: errand.deadline + waited,
             ..errand
         };
@@ -95,7 +95,7 @@ impl OwnBrowser {
             .await;
         let rendered = rendered.map_err(|error| error.failure())?;
         self.tell_pace(host, &rendered);
-        Ok(Got { rendered, waited })
+        Ok(BrowserFetch { rendered, waited })
     }
 
     /// Tells the host's pace what it answered.

@@ -61,14 +61,14 @@ pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
 
 #[tokio::test]
 async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
-    let (proxy, dearest) = (proxy().await, Nanodollars(8_000_000_000));
+    let (proxy, max_cost) = (proxy().await, Nanodollars(8_000_000_000));
     let upstream = UpstreamProxy {
         url: proxy.clone(),
         country: None,
     };
     let pool = PoolConfig {
         proxies: vec![upstream],
-        price_per_gigabyte: dearest,
+        price_per_gigabyte: max_cost,
     };
     let egress = Egress::new(EgressConfig {
         pools: BTreeMap::from([("residential".to_owned(), pool)]),
@@ -90,7 +90,7 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     let url = Url::parse("http://site.example/").expect("an address");
 
     let plan_through = plan(Pool::Residential, &url);
-    assert_eq!(routing.pool_price_max(&plan_through), dearest);
+    assert_eq!(routing.pool_price_max(&plan_through), max_cost);
     assert_eq!(
         routing.pool_price_max(&plan(Pool::Standard, &url)),
         Nanodollars::ZERO

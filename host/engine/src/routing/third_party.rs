@@ -9,7 +9,8 @@ use url::Url;
 use super::smart::{self, Clues, Rule, Verdict};
 use super::{Client, Failing, NotServed, Routing, Served};
 use crate::providers::{
-    Candidate, Payment, Providers, TIME_MIN, Tally, VendorFailure, VendorPage, Wish,
+    Candidate, Payment, ProviderQuery, Providers, RouteCounters, TIME_MIN, VendorFailure,
+    VendorPage,
 };
 use trawl_model::failure::status;
 use trawl_model::{Nanodollars, PageFailure};
@@ -38,7 +39,7 @@ pub struct Vendor {
     /// Providers asked, this one included.
     pub attempts: u32,
     /// Where to count what is billed for it.
-    pub tally: Tally,
+    pub tally: RouteCounters,
 }
 
 /// What asking the providers came to.
@@ -68,7 +69,7 @@ impl Routing {
         client: Client<'_>,
         deadline: Instant,
     ) -> Result<Served, NotServed> {
-        self.may_be_asked_for(plan, url).await?;
+        self.check_target(plan, url).await?;
         let javascript = match plan.engine {
             Engine::Browser => true,
             Engine::Http => false,
@@ -121,11 +122,11 @@ impl Routing {
         let latest = deadline + plan.fetch.pace.patience;
         let deadline = deadline.max((Instant::now() + half).min(latest));
         let (own, needed_browser) = match own {
-            Ok(served) => match turned_away(&served) {
+            Ok(served) => match is_blocked(&served) {
                 None => return Ok(served),
                 Some(rule) => (Ok(served), rule == Some(Rule::BotWall)),
             },
-            Err(failing) if !failing.is_anybodys => return Err(failing.failure.into()),
+            Err(failing) if !failing.may_fall_back => return Err(failing.failure.into()),
             Err(failing) => (Err(failing.failure), false),
         };
         let javascript = match plan.engine {
@@ -133,7 +134,7 @@ impl Routing {
             Engine::Http => false,
             Engine::Smart => plan.render.needs_browser() || needed_browser,
         };
-        if self.may_be_asked_for(plan, url).await.is_err() {
+        if self.check_target(plan, url).await.is_err() {
             return Ok(own?);
         }
         match self.ask(plan, url, client, javascript, deadline).await {
@@ -161,7 +162,7 @@ impl Routing {
     }
 
     /// Whether somebody else may fetch a page for us: what egress and robots.txt refuse us is refused to all.
-    async fn may_be_asked_for(&self, plan: &PagePlan, url: &Url) -> Result<(), PageFailure> {
+    async fn check_target(&self, plan: &PagePlan, url: &Url) -> Result<(), PageFailure> {
         if let Some(refusal) = self.fetcher.refusal(url).await {
             return Err(refusal);
         }
@@ -225,12 +226,12 @@ impl Routing {
             match got {
                 Ok(got) => {
                     let served = served(providers, candidate, got, n_attempts);
-                    if turned_away(&served).is_none() {
+                    if is_blocked(&served).is_none() {
                         let mut served = served;
                         attempts.tell(&mut served);
                         return Asked::Served(Box::new(served));
                     }
-                    attempts.note(candidate, "turned_away", "the site turned it away");
+                    attempts.note(candidate, "is_blocked", "the site turned it away");
                     attempts.refused = Some(Box::new(served));
                 }
                 Err(failure) => {
@@ -263,7 +264,7 @@ impl Routing {
             Some(gate) => gate.may_follow(url, to).await,
             None => true,
         };
-        if !may_follow || self.may_be_asked_for(plan, to).await.is_err() {
+        if !may_follow || self.check_target(plan, to).await.is_err() {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
                 message: format!("the page redirects to {to}, where this run does not go"),
@@ -283,8 +284,8 @@ pub(super) fn wish<'a>(
     url: &'a Url,
     client: Client<'a>,
     javascript: bool,
-) -> Wish<'a> {
-    Wish {
+) -> ProviderQuery<'a> {
+    ProviderQuery {
         plan,
         url,
         javascript,
@@ -294,7 +295,7 @@ pub(super) fn wish<'a>(
 }
 
 /// Whether the site turned whoever asked away, and by which rule the page tells it. Decisions: Router.
-fn turned_away(served: &Served) -> Option<Option<Rule>> {
+fn is_blocked(served: &Served) -> Option<Option<Rule>> {
     let page = &served.page;
     if TURNED_AWAY.contains(&page.status) {
         return Some(None);
@@ -328,7 +329,7 @@ fn served(providers: &Providers, candidate: &Candidate, got: VendorPage, attempt
         is_kept: false,
         keeping: None,
         body_hash: None,
-        is_everyones: false,
+        is_shareable: false,
         vendor: Some(vendor),
         error: None,
     }

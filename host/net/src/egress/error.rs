@@ -33,7 +33,7 @@ pub enum EgressError {
     #[error("{trouble}")]
     Broken {
         /// In which way.
-        trouble: Trouble,
+        trouble: EgressFault,
         /// For the log only.
         #[source]
         cause: Box<dyn StdError + Send + Sync>,
@@ -45,7 +45,7 @@ pub enum EgressError {
 
 /// In which way a connection failed or broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum EgressFault {
     /// Nobody listens there.
     #[error("the connection was refused")]
     Refused,
@@ -81,11 +81,11 @@ impl EgressError {
             | Self::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
             Self::SetUp(_) => status::UNKNOWN,
             Self::Broken { trouble, .. } => match trouble {
-                Trouble::Refused => status::CONNECTION_REFUSED,
-                Trouble::Closed => status::ABORTED,
-                Trouble::Reset => status::RESET,
-                Trouble::TimedOut => status::TIMED_OUT,
-                Trouble::Unreachable | Trouble::Tls | Trouble::Proxy => {
+                EgressFault::Refused => status::CONNECTION_REFUSED,
+                EgressFault::Closed => status::ABORTED,
+                EgressFault::Reset => status::RESET,
+                EgressFault::TimedOut => status::TIMED_OUT,
+                EgressFault::Unreachable | EgressFault::Tls | EgressFault::Proxy => {
                     status::UNREACHABLE_OR_REFUSED
                 }
             },
@@ -95,8 +95,8 @@ impl EgressError {
     /// A connection that could not be opened for a tunnel.
     pub(super) fn from_dial(cause: Box<dyn StdError + Send + Sync>, through_proxy: bool) -> Self {
         let trouble = match through_proxy {
-            true => Trouble::Proxy,
-            false => trouble_among(&*cause).unwrap_or(Trouble::Unreachable),
+            true => EgressFault::Proxy,
+            false => trouble_among(&*cause).unwrap_or(EgressFault::Unreachable),
         };
         Self::Broken { trouble, cause }
     }
@@ -105,10 +105,10 @@ impl EgressError {
     pub(super) fn from_client(error: reqwest::Error, through_proxy: bool) -> Self {
         let trouble = match trouble_of(&error) {
             // What fails before a proxied request is under way is the proxy's or behind it, and its address is nobody's business.
-            Trouble::Refused | Trouble::Unreachable | Trouble::Closed
+            EgressFault::Refused | EgressFault::Unreachable | EgressFault::Closed
                 if through_proxy && error.is_connect() =>
             {
-                Trouble::Proxy
+                EgressFault::Proxy
             }
             trouble => trouble,
         };
@@ -120,19 +120,19 @@ impl EgressError {
     }
 }
 
-fn trouble_of(error: &reqwest::Error) -> Trouble {
+fn trouble_of(error: &reqwest::Error) -> EgressFault {
     trouble_among(error).unwrap_or(match error.is_timeout() {
-        true => Trouble::TimedOut,
-        false => Trouble::Closed,
+        true => EgressFault::TimedOut,
+        false => EgressFault::Closed,
     })
 }
 
 /// The trouble that an error or one of its causes names.
-fn trouble_among(error: &(dyn StdError + 'static)) -> Option<Trouble> {
+fn trouble_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
     let mut cause = Some(error);
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {
-            return Some(Trouble::Tls);
+            return Some(EgressFault::Tls);
         }
         if let Some(error) = current.downcast_ref::<io::Error>()
             && let Some(trouble) = trouble_of_io(error)
@@ -145,26 +145,26 @@ fn trouble_among(error: &(dyn StdError + 'static)) -> Option<Trouble> {
 }
 
 /// An I/O error may wrap the one that matters, and then leaves it out of its chain of sources.
-fn trouble_of_io(error: &io::Error) -> Option<Trouble> {
+fn trouble_of_io(error: &io::Error) -> Option<EgressFault> {
     if let Some(inner) = error.get_ref() {
         if inner.is::<rustls::Error>() {
-            return Some(Trouble::Tls);
+            return Some(EgressFault::Tls);
         }
         if let Some(inner) = inner.downcast_ref::<io::Error>() {
             return trouble_of_io(inner);
         }
     }
     match error.kind() {
-        io::ErrorKind::ConnectionRefused => Some(Trouble::Refused),
-        io::ErrorKind::ConnectionReset => Some(Trouble::Reset),
-        io::ErrorKind::TimedOut => Some(Trouble::TimedOut),
+        io::ErrorKind::ConnectionRefused => Some(EgressFault::Refused),
+        io::ErrorKind::ConnectionReset => Some(EgressFault::Reset),
+        io::ErrorKind::TimedOut => Some(EgressFault::TimedOut),
         io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable
         | io::ErrorKind::NetworkDown
-        | io::ErrorKind::AddrNotAvailable => Some(Trouble::Unreachable),
+        | io::ErrorKind::AddrNotAvailable => Some(EgressFault::Unreachable),
         io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::UnexpectedEof => Some(Trouble::Closed),
+        | io::ErrorKind::UnexpectedEof => Some(EgressFault::Closed),
         _ => None,
     }
 }

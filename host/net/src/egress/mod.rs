@@ -22,7 +22,7 @@ use reqwest::{Client, Request, Response};
 use url::{Host, Url};
 
 pub use address::AllowList;
-pub use error::{EgressError, Trouble};
+pub use error::{EgressError, EgressFault};
 pub use pool::{PoolConfig, PoolUse, Route, UpstreamProxy};
 pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
 pub use sample::SAMPLE_HOST;

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::REDIRECTS_MAX;
 use super::decode::CodingError;
-use crate::egress::{EgressError, Trouble};
+use crate::egress::{EgressError, EgressFault};
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 
@@ -80,7 +80,7 @@ impl FetchError {
         let Self::Egress(EgressError::Broken { trouble, .. }) = self else {
             return false;
         };
-        matches!(trouble, Trouble::Refused | Trouble::Reset)
+        matches!(trouble, EgressFault::Refused | EgressFault::Reset)
     }
 
     /// Whether the site or the network between failed: not the caller, not a rule of ours.

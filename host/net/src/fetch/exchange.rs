@@ -51,7 +51,7 @@ impl Fetcher {
                 body,
                 elapsed: begun.elapsed(),
             }),
-            BodyEnd::Cut => Err(FetchError::TooLarge(bytes_max as u64)),
+            BodyEnd::PageRange => Err(FetchError::TooLarge(bytes_max as u64)),
             BodyEnd::Broken => Err(FetchError::BrokenOff),
         }
     }

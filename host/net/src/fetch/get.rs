@@ -32,8 +32,11 @@ pub trait Get: Send + Sync {
     ///
     /// # Errors
     /// [`FetchError`] when no answer came.
-    fn get<'a>(&'a self, url: &'a Url, limits: GetLimits)
-    -> BoxFuture<'a, Result<Got, FetchError>>;
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>>;
 }
 
 /// What getting a file may take.
@@ -50,7 +53,7 @@ pub struct GetLimits {
 
 /// A file that was got.
 #[derive(Clone, Debug)]
-pub struct Got {
+pub struct GetResponse {
     /// HTTP status of the final answer.
     pub status: u16,
     /// Address of the final answer.
@@ -67,7 +70,7 @@ pub enum BodyEnd {
     /// All of it is there.
     Whole,
     /// It is longer than allowed.
-    Cut,
+    PageRange,
     /// The connection broke, or its coding is damaged.
     Broken,
 }
@@ -87,7 +90,7 @@ impl PoliteGet {
         }
     }
 
-    async fn follow(&self, url: &Url, limits: GetLimits) -> Result<Got, FetchError> {
+    async fn follow(&self, url: &Url, limits: GetLimits) -> Result<GetResponse, FetchError> {
         let route = self.fetcher.egress.route(Pool::Standard.name(), None);
         let mut url = hop::without_userinfo(url.clone());
         let (mut redirects, mut retries) = (0, 0);
@@ -137,7 +140,7 @@ impl PoliteGet {
         url: &Url,
         route: &Route,
         bytes_max: usize,
-    ) -> Result<(HeaderMap, Got), FetchError> {
+    ) -> Result<(HeaderMap, GetResponse), FetchError> {
         let mut request = reqwest::Request::new(Method::GET, url.clone());
         let user_agent = HeaderValue::from_str(&self.fetcher.config.user_agent);
         let headers = request.headers_mut();
@@ -150,7 +153,7 @@ impl PoliteGet {
         let reply = self.fetcher.egress.send(request, route).await?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
         let (body, end) = receive(reply, bytes_max).await?;
-        let got = Got {
+        let got = GetResponse {
             status,
             final_url: url.clone(),
             body,
@@ -165,7 +168,7 @@ impl Get for PoliteGet {
         &'a self,
         url: &'a Url,
         limits: GetLimits,
-    ) -> BoxFuture<'a, Result<Got, FetchError>> {
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         Box::pin(self.follow(url, limits))
     }
 }
@@ -198,7 +201,7 @@ pub(super) async fn receive(
             }
         }
         if reply.body_bytes() > bytes_max as u64 {
-            end = BodyEnd::Cut;
+            end = BodyEnd::PageRange;
             break;
         }
     }
@@ -211,7 +214,7 @@ pub(super) async fn receive(
 
 fn end_of(error: &CodingError) -> BodyEnd {
     match error {
-        CodingError::TooLarge(_) => BodyEnd::Cut,
+        CodingError::TooLarge(_) => BodyEnd::PageRange,
         CodingError::Unknown(_)
         | CodingError::TooMany
         | CodingError::Corrupt(_)

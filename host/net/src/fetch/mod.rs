@@ -22,7 +22,7 @@ pub use cookies::CookieJar;
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
 pub use exchange::Exchanged;
-pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, Got, PoliteGet, TURN_TIME_MAX};
+pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PoliteGet, TURN_TIME_MAX};
 pub use hop::{ACCEPTED_ENCODING, basic_authorization, without_userinfo};
 
 use crate::egress::{Egress, PoolUse, Reply};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::fetch::{FetchError, Got};
+use crate::fetch::{FetchError, GetResponse};
 
 /// A network with one robots.txt.
 struct Site {
@@ -30,7 +30,7 @@ impl Get for Site {
         &'a self,
         url: &'a Url,
         limits: GetLimits,
-    ) -> BoxFuture<'a, Result<Got, FetchError>> {
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         Box::pin(async move {
             self.asked.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -39,7 +39,7 @@ impl Get for Site {
             if self.status == 0 {
                 return Err(FetchError::TimedOut(limits.time_max));
             }
-            Ok(Got {
+            Ok(GetResponse {
                 status: self.status,
                 final_url: url.clone(),
                 body: Bytes::from(self.body.clone()),
@@ -146,7 +146,7 @@ async fn why_it_cannot_be_read_is_told() {
 
 #[tokio::test]
 async fn half_a_file_allows_nothing_and_a_cut_one_what_its_beginning_says() {
-    for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::Cut, true)] {
+    for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::PageRange, true)] {
         let mut site = Site::new(200, "User-agent: *\nDisallow: /a\n");
         Arc::get_mut(&mut site).expect("nobody else has it").end = end;
         let verdict = robots(&site).verdict(&url("http://a.example/x")).await;

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::fetch::{BodyEnd, FetchError, Got};
+use crate::fetch::{BodyEnd, FetchError, GetResponse};
 
 /// A network of files by address.
 #[derive(Default)]
@@ -32,10 +32,14 @@ impl Web {
 }
 
 impl Get for Web {
-    fn get<'a>(&'a self, url: &'a Url, _: GetLimits) -> BoxFuture<'a, Result<Got, FetchError>> {
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        _: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         self.asked.lock().expect("no panic").push(url.to_string());
         let file = self.files.get(url.as_str());
-        let got = Got {
+        let got = GetResponse {
             status: if file.is_some() { 200 } else { 404 },
             final_url: url.clone(),
             body: file.cloned().map(Bytes::from).unwrap_or_default(),

@@ -10,7 +10,7 @@ use url::Url;
 use trawl_api::{Order, Outcomes, Run};
 use trawl_billing::{FundsError, Tariff};
 use trawl_engine::extract::Input;
-use trawl_engine::page::{self, PageOutcome, Payer, Rooms, RunContext};
+use trawl_engine::page::{self, PageEngine, PageOutcome, Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_net::fetch::CookieJar;
@@ -21,7 +21,7 @@ use trawl_plugins::Registry;
 const TRANSFORM_TIME_MAX: Duration = Duration::from_secs(30);
 
 pub(super) struct AppRun {
-    rooms: Arc<Rooms>,
+    rooms: Arc<PageEngine>,
     context: RunContext,
     payer: Payer,
     in_flight: usize,
@@ -29,7 +29,7 @@ pub(super) struct AppRun {
 
 impl AppRun {
     pub(super) fn new(
-        rooms: Arc<Rooms>,
+        rooms: Arc<PageEngine>,
         registry: Arc<Registry>,
         payer: Payer,
         in_flight: usize,

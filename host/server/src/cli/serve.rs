@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::engine_args::EngineArgs;
-use crate::app::{App, Places};
+use crate::app::{App, Paths};
 use crate::config::LISTEN_DEFAULT;
 use trawl_model::Nanodollars;
 use trawl_net::egress::SAMPLE_HOST;
@@ -44,7 +44,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         )
     })?;
     let address = listener.local_addr()?;
-    let places = Places {
+    let places = Paths {
         data: args.data,
         plugins,
     };

@@ -5,7 +5,7 @@ use sqlx::{Connection, Row};
 
 use super::{column, failed_to};
 use crate::contact::{CONTACT_PAGES_MAX, CONTACTS_MAX};
-use crate::{AccountId, Contact, Cut, Rows, StoreError};
+use crate::{AccountId, Contact, PageRange, Rows, StoreError};
 use trawl_model::clock::Timestamp;
 
 const DOING: &str = "write contacts";
@@ -117,7 +117,7 @@ pub(super) async fn list(
     readers: &SqlitePool,
     account: &AccountId,
     domain: Option<&str>,
-    cut: Cut,
+    cut: PageRange,
 ) -> Result<Rows<Contact>, StoreError> {
     let failed = failed_to("read contacts");
     let rows = sqlx::query(

@@ -8,10 +8,10 @@ use sqlx::{AssertSqlSafe, Connection};
 
 use super::{column, failed_to};
 use crate::{
-    AccountId, CrawlCounts, CrawlRecord, CrawlState, PageRow, Place, Progress, StoreError,
+    AccountId, CrawlCounts, CrawlRecord, CrawlState, LogPosition, PageRow, Progress, StoreError,
 };
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, Skip, Stop, Terms, UrlRow, UrlState};
+use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 
 const DOING: &str = "write a crawl";
 const READING: &str = "read a crawl";
@@ -40,7 +40,7 @@ pub(super) async fn create(
     .bind(record.needs_secrets)
     .bind(record.in_background)
     .bind(record.state.name())
-    .bind(record.stop.map(Stop::name))
+    .bind(record.stop.map(StopReason::name))
     .bind(record.created.0)
     .bind(record.ended.map(|at| at.0))
     .bind(number(record.counts.n_pages))
@@ -110,7 +110,7 @@ pub(super) async fn set_state(
 pub(super) async fn end(
     connection: &mut SqliteConnection,
     id: &str,
-    stop: Stop,
+    stop: StopReason,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     sqlx::query("UPDATE crawls SET state = 'ended', stop = ?, ended = ? WHERE id = ?")
@@ -389,7 +389,7 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
         in_background: column(row, "in_background")?,
         state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
         stop: stop
-            .map(|stop| Stop::named(stop).ok_or(StoreError::Unreadable { what: "stop" }))
+            .map(|stop| StopReason::named(stop).ok_or(StoreError::Unreadable { what: "stop" }))
             .transpose()?,
         created: Timestamp(column(row, "created")?),
         ended: column::<Option<i64>>(row, "ended")?.map(Timestamp),
@@ -408,7 +408,7 @@ fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
         n: column(row, "n")?,
         status: column(row, "status")?,
         is_failed: column(row, "is_failed")?,
-        place: Place {
+        place: LogPosition {
             offset: count(row, "place")?,
             length: column(row, "length")?,
         },
@@ -439,7 +439,7 @@ fn state_number(state: UrlState) -> i64 {
 fn state_of(number: i64) -> Result<UrlState, StoreError> {
     let skipped = || {
         let skip = u8::try_from(number - SKIPPED).ok();
-        skip.and_then(Skip::numbered).map(UrlState::Skipped)
+        skip.and_then(SkipReason::numbered).map(UrlState::Skipped)
     };
     match number {
         WAITING => Ok(UrlState::Waiting),

@@ -23,14 +23,14 @@ use tokio::sync::{Mutex, MutexGuard};
 use crawls::Expiry;
 
 use super::{
-    AccountId, AccountRecord, AnswerKey, Audit, Contact, CrawlRecord, CrawlState, Cut, DataDir,
-    Entry, KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRow, Posted, Progress, Records, Rows,
-    StatementPage, Store, StoreError, StoreFuture, Subscription, Window, Written,
+    AccountId, AccountRecord, AnswerKey, Audit, Contact, CrawlRecord, CrawlState, DataDir, Entry,
+    KeptAnswer, KeyRecord, OpenReserve, OutboxRow, PageRange, PageRow, Posted, Progress, Records,
+    Rows, StatementPage, Store, StoreError, StoreFuture, Subscription, Window, Written,
 };
 use crate::outbox::new_webhook_secret;
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
-use trawl_model::{Charge, Nanodollars, Stop, UrlRow};
+use trawl_model::{Charge, Nanodollars, StopReason, UrlRow};
 
 /// Connections that read. Statements are rare; two keep one long statement from holding up the next.
 const READERS_MAX: u32 = 2;
@@ -190,7 +190,7 @@ impl Store for SqliteStore {
         &'a self,
         account: &'a AccountId,
         domain: Option<&'a str>,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<Contact>> {
         Box::pin(contacts::list(&self.readers, account, domain, cut))
     }
@@ -282,7 +282,12 @@ impl Store for SqliteStore {
         })
     }
 
-    fn end_crawl<'a>(&'a self, id: &'a str, stop: Stop, at: Timestamp) -> StoreFuture<'a, ()> {
+    fn end_crawl<'a>(
+        &'a self,
+        id: &'a str,
+        stop: StopReason,
+        at: Timestamp,
+    ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             crawls::end(writer.connection(), id, stop, at).await

@@ -8,8 +8,8 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use super::{SqliteStore, accounts, column, crawls, failed_to, outbox};
 use crate::outbox::new_webhook_secret;
 use crate::{
-    AccountId, AccountUsage, Consumed, CrawlRecord, CrawledPage, Cut, KeyRecord, KeyUse, Notice,
-    OutboxRow, PricesRow, Records, Rows, StoreError, StoreFuture, Threshold, Told,
+    AccountId, AccountUsage, Consumed, CrawlRecord, CrawledPage, KeyRecord, KeyUse, Notice,
+    OutboxRow, PageRange, PricesRow, Records, Rows, StoreError, StoreFuture, Threshold, Told,
 };
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
@@ -78,7 +78,7 @@ impl Records for SqliteStore {
     fn crawl_rows<'a>(
         &'a self,
         account: &'a AccountId,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlRecord>> {
         Box::pin(crawl_rows(&self.readers, account, cut))
     }
@@ -87,7 +87,7 @@ impl Records for SqliteStore {
         &'a self,
         account: &'a AccountId,
         in_background: bool,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<CrawledPage>> {
         Box::pin(page_rows(&self.readers, account, in_background, cut))
     }
@@ -95,7 +95,7 @@ impl Records for SqliteStore {
     fn outbox_rows<'a>(
         &'a self,
         account: &'a AccountId,
-        cut: Cut,
+        cut: PageRange,
     ) -> StoreFuture<'a, Rows<OutboxRow>> {
         Box::pin(outbox_rows(&self.readers, account, cut))
     }
@@ -220,7 +220,7 @@ fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {
 async fn crawl_rows(
     readers: &SqlitePool,
     account: &AccountId,
-    cut: Cut,
+    cut: PageRange,
 ) -> Result<Rows<CrawlRecord>, StoreError> {
     let count = count(
         readers,
@@ -246,7 +246,7 @@ async fn page_rows(
     readers: &SqlitePool,
     account: &AccountId,
     in_background: bool,
-    cut: Cut,
+    cut: PageRange,
 ) -> Result<Rows<CrawledPage>, StoreError> {
     let failed = failed_to(LISTING);
     let count: i64 = sqlx::query_scalar(
@@ -290,7 +290,7 @@ fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
 async fn outbox_rows(
     readers: &SqlitePool,
     account: &AccountId,
-    cut: Cut,
+    cut: PageRange,
 ) -> Result<Rows<OutboxRow>, StoreError> {
     let count = count(
         readers,

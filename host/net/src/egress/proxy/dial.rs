@@ -19,7 +19,7 @@ use tower::Service;
 use tower::util::ServiceFn;
 use url::Url;
 
-use crate::egress::{Checked, Egress, EgressError, Route, Trouble, Trust};
+use crate::egress::{Checked, Egress, EgressError, EgressFault, Route, Trust};
 
 /// Stands for the host of a connection: its addresses are those of the check and no others.
 const CHECKED_HOST: &str = "checked.invalid";
@@ -76,7 +76,7 @@ async fn in_time(
             Ok(stream)
         }
         Err(elapsed) => Err(EgressError::Broken {
-            trouble: Trouble::TimedOut,
+            trouble: EgressFault::TimedOut,
             cause: Box::new(elapsed),
         }),
     }

@@ -18,7 +18,7 @@ use url::Url;
 use super::Channel;
 use super::connection::{PassageSlot, Problem, ProxyBody, empty, leave, may_go_on};
 use super::meter::{Denial, Meter};
-use crate::egress::{EgressError, Reply, Trouble};
+use crate::egress::{EgressError, EgressFault, Reply};
 
 /// Header lines that are for the next hop alone (RFC 9110 section 7.6.1), beside those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -202,7 +202,7 @@ async fn in_time<T>(
     match tokio::time::timeout(time, waiting).await {
         Ok(done) => done,
         Err(elapsed) => Err(EgressError::Broken {
-            trouble: Trouble::TimedOut,
+            trouble: EgressFault::TimedOut,
             cause: Box::new(elapsed),
         }),
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::StatusCode;
 use url::Url;
 
-use crate::egress::{EgressError, Trouble, host_and_port};
+use crate::egress::{EgressError, EgressFault, host_and_port};
 use trawl_model::failure::status;
 
 /// Destinations kept that were not reached: what a page's developer would read, not what a scanning script makes.
@@ -57,7 +57,7 @@ impl Denial {
             | EgressError::NotGranted(_) => StatusCode::FORBIDDEN,
             EgressError::ResolveTimedOut(_)
             | EgressError::Broken {
-                trouble: Trouble::TimedOut,
+                trouble: EgressFault::TimedOut,
                 ..
             } => StatusCode::GATEWAY_TIMEOUT,
             EgressError::NotResolved(_) | EgressError::Broken { .. } | EgressError::SetUp(_) => {

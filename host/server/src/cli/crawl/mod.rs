@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::engine_args::{EngineArgs, RequestMode};
-use crate::app::{App, Places};
+use crate::app::{App, Paths};
 use output::{Output, Written};
 use progress::Progress;
 use state::{Mark, State};
 use trawl_api::Service;
 use trawl_billing::AccountId;
-use trawl_crawl::{Begin, Crawls, Shown};
+use trawl_crawl::{CrawlView, Crawls, NewCrawl};
 use trawl_model::{Nanodollars, Terms};
 use trawl_store::CrawlState;
-use trawl_wire::Ways;
+use trawl_wire::RequestDefaults;
 
 /// The account that pays: nobody is billed, but what the crawl costs on a server is told.
 const ACCOUNT: &str = "command line";
@@ -109,7 +109,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     let target = args.output.as_deref().or(args.dir.as_deref());
     let state = State::of(&super::state_folder().join("crawls"), &args.url, target)?;
     let was_begun = state.prepare(args.resume, &super::cache_folder())?;
-    let places = Places {
+    let places = Paths {
         data: state.data(),
         plugins,
     };
@@ -139,10 +139,10 @@ async fn begin_and_follow(
     app: &Arc<App>,
     args: &CrawlArgs,
     state: &State,
-) -> anyhow::Result<(Shown, Written)> {
+) -> anyhow::Result<(CrawlView, Written)> {
     let mark = match args.resume {
         true => {
-            app.crawls().take_up().await?;
+            app.crawls().recover().await?;
             state.mark()?
         }
         false => {
@@ -179,14 +179,14 @@ async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     let terms = Terms::PayAsYouGo;
     let registry = app.begin_run(&account, ACCOUNT, terms).registry();
     let request = request(args).to_string();
-    let ways = Ways {
+    let ways = RequestDefaults {
         pools: app.pools(),
         router: app.router_default(),
         terms,
         model: app.model(),
     };
     let plan = trawl_wire::crawl_plan(&request, "crawl", &*registry, ways);
-    let begin = Begin {
+    let begin = NewCrawl {
         account: account.id.clone(),
         plan: plan.map_err(anyhow::Error::msg)?,
         request,
@@ -235,7 +235,7 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    async fn follow(mut self) -> anyhow::Result<(Shown, Written)> {
+    async fn follow(mut self) -> anyhow::Result<(CrawlView, Written)> {
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut terminations = signal(SignalKind::terminate())?;
         let mut is_stopping = false;
@@ -297,7 +297,7 @@ impl Following<'_> {
         Ok(pages.len())
     }
 
-    async fn shown(&self) -> anyhow::Result<Shown> {
+    async fn shown(&self) -> anyhow::Result<CrawlView> {
         Ok(self.crawls.show(&self.account, &self.mark.id).await?)
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use trawl_crawl::Tally;
-use trawl_model::Stop;
+use trawl_crawl::CrawlProgress;
+use trawl_model::StopReason;
 
 /// The rate that is shown is that of the last seconds.
 const RATE_TIME: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ impl Progress {
     }
 
     /// Shows how far it is.
-    pub(super) fn show(&self, tally: &Tally) {
+    pub(super) fn show(&self, tally: &CrawlProgress) {
         let _ = self.n_here(tally);
         let rate = self.rate(Instant::now(), tally.n_pages);
         let failed = match tally.n_failed {
@@ -73,7 +73,7 @@ impl Progress {
     }
 
     /// Takes the line away and says what the crawl came to.
-    pub(super) fn finish(&self, tally: &Tally) {
+    pub(super) fn finish(&self, tally: &CrawlProgress) {
         self.bar.finish_and_clear();
         let seconds = self.started.elapsed().as_secs_f64();
         let n_here = self.n_here(tally);
@@ -89,7 +89,7 @@ impl Progress {
     }
 
     /// Pages since this process took the crawl up.
-    fn n_here(&self, tally: &Tally) -> u64 {
+    fn n_here(&self, tally: &CrawlProgress) -> u64 {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         tally.n_pages - *first.get_or_insert(tally.n_pages)
     }
@@ -110,19 +110,19 @@ impl Progress {
 }
 
 /// Why it ended, for people.
-fn reason(stop: Stop) -> &'static str {
+fn reason(stop: StopReason) -> &'static str {
     match stop {
-        Stop::Completed => "every page was fetched",
-        Stop::Limit => "the limit of pages was reached",
-        Stop::Depth => "only pages beyond the depth were left",
-        Stop::Budget => "only pages over their budget were left",
-        Stop::Spend => "the most it may cost was reached",
-        Stop::Balance => "the account is empty",
-        Stop::Timeout => "its time was over",
-        Stop::Cancelled => "it was cancelled",
-        Stop::HungUp => "nobody took its pages any more",
-        Stop::ServerStopped => "stopped",
-        Stop::Failed => "it failed, see the log with RUST_LOG=error",
+        StopReason::Completed => "every page was fetched",
+        StopReason::Limit => "the limit of pages was reached",
+        StopReason::Depth => "only pages beyond the depth were left",
+        StopReason::Budget => "only pages over their budget were left",
+        StopReason::Spend => "the most it may cost was reached",
+        StopReason::Balance => "the account is empty",
+        StopReason::Timeout => "its time was over",
+        StopReason::Cancelled => "it was cancelled",
+        StopReason::HungUp => "nobody took its pages any more",
+        StopReason::ServerStopped => "stopped",
+        StopReason::Failed => "it failed, see the log with RUST_LOG=error",
     }
 }
 
