@@ -38,7 +38,7 @@ impl Transformer {
     pub(crate) fn plan(&self, request: Value) -> anyhow::Result<Arc<OutputPlan>> {
         let mut request = request;
         request["url"] = "page.invalid".into();
-        let page = trawl_api::plan(&request, &*self.registry)?.pop();
+        let page = trawl_wire::plan(&request, &*self.registry)?.pop();
         Ok(page.context("one page")?.output)
     }
 

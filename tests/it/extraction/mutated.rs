@@ -127,7 +127,7 @@ fn broken_pages_never_make_a_plugin_fail() {
         .into_iter()
         .flat_map(|chunker| [asked(chunker, true), asked(chunker, false)])
         .map(|request| {
-            trawl_api::plan(&request, &*registry)
+            trawl_wire::plan(&request, &*registry)
                 .unwrap()
                 .remove(0)
                 .output
