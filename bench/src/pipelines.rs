@@ -7,7 +7,7 @@ use trawl_plan::text_urls;
 use crate::corpus;
 use crate::table::{self, Row};
 
-/// Addresses of the text, and its least size in bytes. Spec: Limits, crawl-text.
+/// Addresses of the text, and its least size in bytes. Spec S22.
 const ADDRESSES: usize = 100_000;
 const TEXT_BYTES: usize = 10_000_000;
 /// Milliseconds for all of them.

@@ -45,7 +45,7 @@ fn admit(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, Allowance)> {
     Some((account, allowance))
 }
 
-/// Whether a request carries the admin key. Decisions: Doors.
+/// Whether a request carries the admin key. Decision D109.
 pub(super) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
     key(headers).is_some_and(|key| api.service.is_admin(key))
 }

@@ -144,7 +144,7 @@ fn receiving(
     .boxed()
 }
 
-/// Decisions: Request parameters, `run_in_background`. Spec gap: several seeds are answered by a list.
+/// Decision D48: several seeds are answered by a list.
 fn queued(form: Form, ids: &[String]) -> Result<Response, ApiError> {
     let one = |id: &String| json!({"id": id, "status": "queued"});
     match ids {

@@ -1,4 +1,4 @@
-//! `GET /data/{table}`: what an account has left behind, a page at a time. Decisions: Endpoints beyond the specification.
+//! `GET /data/{table}`: what an account has left behind, a page at a time. Decision D68.
 
 use std::sync::Arc;
 

@@ -11,7 +11,8 @@ use super::stream::holding;
 /// Routes for those who watch the server: they go on to the end.
 const WATCHED: [&str; 2] = ["/health", "/metrics"];
 
-/// Answers 503 to everything but the watchers' routes once the server has been told to stop. Decisions: Errors and limits, 503.
+/// Answers 503 to everything but the watchers' routes once the server has been told to stop.
+/// Decision D77.
 pub(super) async fn refuse_when_draining(
     State(api): State<Api>,
     request: Request,

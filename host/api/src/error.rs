@@ -9,7 +9,7 @@ use trawl_control::ControlError;
 use trawl_crawl::CrawlError;
 use trawl_wire::RequestError;
 
-/// A request that gets no result. Decisions: Errors and limits.
+/// A request that gets no result. Decision D73.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiError {
     /// The request makes no sense.
@@ -20,9 +20,9 @@ pub(crate) enum ApiError {
     Funds(String),
     /// AI endpoints need a subscription nobody can have yet.
     AiSubscription,
-    /// The account has no Unlimited subscription. Spec: Errors.
+    /// The account has no Unlimited subscription. Spec S26.
     PlanRequired,
-    /// Its Unlimited subscription is not active. Spec: Errors.
+    /// Its Unlimited subscription is not active. Spec S26.
     PlanInactive,
     /// All seats are in use: how many there are, and how many are.
     NoSeat(u32, u32),
@@ -110,7 +110,7 @@ impl ApiError {
     fn body(&self) -> String {
         let text = self.text();
         match self {
-            // Decisions: Errors and limits, Unlimited.
+            // Decision D97.
             Self::NoSeat(seats, active) => {
                 format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
             }

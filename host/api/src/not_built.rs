@@ -17,7 +17,7 @@ pub(super) async fn absent() -> ApiError {
     ApiError::NotBuilt
 }
 
-/// The answer of the AI endpoints. Decisions: Endpoints beyond the specification.
+/// The answer of the AI endpoints. Decision D69.
 #[utoipa::path(
     post,
     path = "/ai/{endpoint}",

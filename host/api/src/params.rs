@@ -1,4 +1,4 @@
-//! Parts of an address, read as axum reads them and refused as everything else is. Decisions: The wire, rule 4.
+//! Parts of an address, read as axum reads them and refused as everything else is. Decision D4.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;

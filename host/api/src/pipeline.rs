@@ -25,7 +25,8 @@ use trawl_wire::{Costs, PipelineObject, Verb};
 
 /// Most bytes of the body of `crawl-text`: escapes of JSON make 10 MB of text several times as much.
 const TEXT_BODY_BYTES_MAX: usize = 64_000_000;
-/// When the endpoints became deprecated, 2025-01-01T00:00:00Z, in the form of RFC 9745 section 2.1. Spec: Versioning.
+/// When the endpoints became deprecated, 2025-01-01T00:00:00Z, in the form of RFC 9745 section 2.1.
+/// Spec S29.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1735689600");
 /// What to use instead. RFC 9745 section 3; RFC 5829 section 3.3.
 const SUCCESSOR: HeaderValue = HeaderValue::from_static("</scrape>; rel=\"successor-version\"");

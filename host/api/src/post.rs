@@ -26,7 +26,7 @@ const DISCARDED_BYTES_MAX: usize = 64_000_000;
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(10);
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// How an answer is written. Decisions: The wire, rule 2.
+/// How an answer is written. Decision D2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// One JSON text.

@@ -49,7 +49,7 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .with_state(api)
 }
 
-/// Routes without an account's key. Decisions: Settled questions, "Doors".
+/// Routes without an account's key. Decision D109.
 fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     vec![
         ("/health", get(health::health)),

@@ -16,7 +16,7 @@ use trawl_plan::ScrapePlan;
 use trawl_wire::Entry;
 use trawl_wire::{PlanContext, ScrapeRequest, Verb, scrape_plan};
 
-/// Most bytes of a request body. Decisions: Errors and limits, 413.
+/// Most bytes of a request body. Decision D75.
 pub(super) const BODY_BYTES_MAX: usize = 10_000_000;
 
 #[utoipa::path(

@@ -30,7 +30,7 @@ pub trait Service: Send + Sync + 'static {
     /// The configured proxy pools.
     fn pools(&self) -> &[ConfiguredPool];
 
-    /// Requests a minute for each key. Spec: Limits, 10,000.
+    /// Requests a minute for each key. Spec S28.
     fn requests_per_minute(&self) -> u32;
 
     /// Whether the server is on its way out and takes no new work.

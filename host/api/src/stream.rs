@@ -14,7 +14,7 @@ use super::service::{Order, Outcomes};
 use trawl_engine::page::PageOutcome;
 
 impl Form {
-    /// The order pages are sent in. Decisions: Settled questions, "Order".
+    /// The order pages are sent in. Decision D11.
     pub(super) const fn order(self) -> Order {
         match self {
             Self::Json => Order::Input,

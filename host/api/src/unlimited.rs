@@ -195,7 +195,7 @@ async fn slot(api: &Api, account: &Account) -> Result<Slot, ApiError> {
     }
 }
 
-/// The answer to a request that got no slot, or failed with one. Spec: Limits, "every 429 response on the Unlimited routes".
+/// The answer to a request that got no slot, or failed with one. Spec S24.
 fn refused(api: &Api, account: &Account, error: ApiError) -> Response {
     let count = match error {
         ApiError::NoSeat(seats, active) => (seats, active),

@@ -54,7 +54,7 @@ pub enum Shortage {
 /// Why nothing could be set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FundsError {
-    /// The balance is used up. Decisions: Errors and limits, 402.
+    /// The balance is used up. Decision D74.
     #[error("balance is zero")]
     Empty,
     /// All that is left is set aside for pages in flight.

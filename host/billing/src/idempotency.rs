@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Billing, BillingError};
 use trawl_store::{ANSWER_BYTES_MAX, AccountId, Answer, AnswerKey, KeptAnswer};
 
-/// How long an answer is kept. Decisions: Settled questions, "Answers and stored pages: 24 hours".
+/// How long an answer is kept. Decision D50.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest key in bytes.
 const KEY_BYTES_MAX: usize = 255;

@@ -15,7 +15,7 @@ const NANOSECONDS_PER_MINUTE: u128 = 60_000_000_000;
 pub enum Tariff {
     /// By what each page consumed.
     PayAsYouGo(Prices),
-    /// By the month: pages cost nothing. Spec: Unlimited routes.
+    /// By the month: pages cost nothing. Spec S23.
     FlatRate,
 }
 
@@ -28,9 +28,9 @@ impl Default for Tariff {
 /// Prices of usage. The default is that of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
-    /// Per gigabyte (10^9 bytes) of content. Spec: "Bandwidth costs $1 per GB of content before transformation".
+    /// Per gigabyte (10^9 bytes) of content. Spec S14.
     pub gigabyte: Nanodollars,
-    /// Per minute of CPU. Spec: "Compute costs $0.0001 per minute of CPU".
+    /// Per minute of CPU. Spec S14.
     pub cpu_minute: Nanodollars,
     /// Per gigabyte (10^9 bytes) kept in storage.
     pub stored_gigabyte: Nanodollars,
@@ -48,7 +48,7 @@ impl Default for Prices {
             gigabyte: Nanodollars(1_000_000_000),
             cpu_minute: Nanodollars(100_000),
             stored_gigabyte: Nanodollars::ZERO,
-            // Decisions: Money.
+            // Decision D83.
             own_key_percent: 10,
             own_key_least: Nanodollars(100_000),
             pooled_percent: 20,
@@ -62,7 +62,8 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
         Tariff::PayAsYouGo(prices) => prices,
         Tariff::FlatRate => return Charge::default(),
     };
-    // Decisions: a page that a provider served costs the provider's part and our compute, no bandwidth.
+    // Decision D83: a page that a provider served costs the provider's part and our compute, no
+    // bandwidth.
     let content_bytes = match usage.vendor {
         Some(_) => 0,
         None => usage.content_bytes,

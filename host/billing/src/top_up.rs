@@ -21,7 +21,7 @@ pub struct TopUp {
     pub is_repeat: bool,
 }
 
-/// The bonus on a top-up, rounded like a charge. Spec: "5% at $500, 12% at $2,000".
+/// The bonus on a top-up, rounded like a charge. Spec S13.
 pub fn bonus(amount: Nanodollars) -> Nanodollars {
     let percent = match amount.0 / PER_DOLLAR {
         2_000.. => 12,

@@ -33,7 +33,7 @@ const PER_ACCOUNT_MAX: usize = 1_000;
 const LISTENER_ENTRIES_MAX: usize = 16;
 /// How long a stop waits for the pages in flight before it answers.
 const STOP_TIME_MAX: Duration = Duration::from_millis(900);
-/// How long an ended crawl can be asked for. Decisions: Doors, "Answers and stored pages".
+/// How long an ended crawl can be asked for. Decision D50.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Why a crawl cannot be begun, shown or changed.
@@ -322,8 +322,8 @@ impl Crawls {
         match (self.parts.replan)(&record.request, record, &registry) {
             Ok(plan) => {
                 tracing::info!(crawl = record.id, "a crawl of the last process goes on");
-                // Taken before the first request is served. Spec gap: several crawls of one request go on with a slot each;
-                // one that finds none free waits for it.
+                // Taken before the first request is served. Decision D98: several crawls of one
+                // request go on with a slot each; one that finds none free waits for it.
                 let slot = match record.terms {
                     Terms::PayAsYouGo => None,
                     Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),

@@ -117,8 +117,8 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     deliver(&run, leased.n, usage.content_bytes, outcome).await;
 }
 
-/// A page that may not be fetched is no entry, unless it is the seed: then the caller hears why there is nothing.
-/// Decisions: Request parameters, `respect_robots`.
+/// A page that may not be fetched is no entry, unless it is the seed: then the caller hears why
+/// there is nothing. Decision D44.
 async fn refused(place: FrontierLease<'_>, leased: &Leased, why: SkipReason, failure: PageFailure) {
     let run = place.run;
     if !leased.is_seed {

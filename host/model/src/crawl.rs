@@ -1,6 +1,6 @@
 //! Words of a crawl that several rooms share: why it ended, why an address was not fetched, which links a page had.
 
-/// Why a crawl ended. Spec: Crawl behavior rules, 1.
+/// Why a crawl ended. Spec S7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
     /// Every address that may be fetched was fetched.

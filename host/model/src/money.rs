@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// Nanodollars in one dollar.
 pub const PER_DOLLAR: i64 = 1_000_000_000;
-/// Nanodollars in one credit. Spec: "10,000 credits equal $1".
+/// Nanodollars in one credit. Spec S13.
 pub const PER_CREDIT: i64 = 100_000;
 /// Nanodollars in one cent.
 pub const PER_CENT: i64 = 10_000_000;

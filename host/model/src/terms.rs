@@ -6,7 +6,7 @@ pub enum Terms {
     /// Each page costs what it consumed.
     #[default]
     PayAsYouGo,
-    /// Pages cost nothing; the account pays by the month for requests in flight. Spec: Unlimited routes.
+    /// Pages cost nothing; the account pays by the month for requests in flight. Spec S23.
     Unlimited,
 }
 

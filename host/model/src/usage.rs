@@ -7,7 +7,7 @@ use super::Nanodollars;
 /// What one page consumed. Measured, never estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Decoded bytes of the main document (and of sub-resources when rendered). Spec: "content before transformation".
+    /// Decoded bytes of the main document (and of sub-resources when rendered). Spec S14.
     pub content_bytes: u64,
     /// CPU time of decoding and parsing the page, and of the browser for rendered pages.
     pub compute: Duration,

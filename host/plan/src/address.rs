@@ -34,8 +34,9 @@ const BARE_SCHEMES: [&str; 14] = [
 
 /// The addresses of one `url` parameter: split at commas, blanks trimmed, empty ones left out.
 ///
-/// A comma separates only where a scheme or a host name follows; a comma inside a path or query stays.
-/// Spec gap: a trailing comma is taken as a slip and dropped. Stops a little above [`PAGES_MAX`], which is refused anyway.
+/// A comma separates only where a scheme or a host name follows; a comma inside a path or query
+/// stays. Decision D24: a trailing comma is taken as a slip and dropped. Stops a little above
+/// [`PAGES_MAX`], which is refused anyway.
 pub fn split(text: &str) -> Vec<&str> {
     let mut addresses = Vec::new();
     let mut start = 0;

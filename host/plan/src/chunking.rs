@@ -9,7 +9,8 @@ const FIELD: &str = "chunking_alg";
 
 /// Names of the built-in chunkers: names without case, name in the registry, size when none is given.
 ///
-/// Spec gap: the string forms have no size; these make chunks of about a paragraph, a page and a screen.
+/// Decision D31: the string forms have no size; these make chunks of about a paragraph, a page and
+/// a screen.
 const BUILT_IN: [(&[&str], &str, u64); 4] = [
     (&["words", "bywords"], "words", 200),
     (&["sentences", "bysentence", "bysentences"], "sentences", 10),

@@ -1,4 +1,4 @@
-//! What a crawl means: where it begins, what belongs to it, what ends it. Spec: Request parameters, Crawl behavior rules.
+//! What a crawl means: where it begins, what belongs to it, what ends it. Spec S5, Spec S7.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::expression::{self, shown};
 use super::{PagePlan, PlanError};
 use trawl_model::{Discovered, Nanodollars};
 
-/// Hops from the seed when the caller says nothing. Spec: Limits.
+/// Hops from the seed when the caller says nothing. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;
-/// Pages of one crawl in flight at once. Spec: Limits, "Parallel page fetches within one crawl".
+/// Pages of one crawl in flight at once. Spec S11.
 pub const IN_FLIGHT_MAX: usize = 10;
 
 /// One crawl.
@@ -98,7 +98,7 @@ const REGEX_IN_HOST: &[char] = &[
 ];
 const REGEX_IN_PATH: &[char] = &['*', '+', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\'];
 
-/// One entry of `budget`. A missing slash in front is put there. Decisions: Budget.
+/// One entry of `budget`. A missing slash in front is put there. Decision D39.
 pub fn budget(key: &str, pages: u64) -> Budget {
     let key = key.trim().to_lowercase();
     let prefix = match key.as_str() {
@@ -164,7 +164,7 @@ pub struct SitemapPlan {
     pub addresses: Vec<Url>,
 }
 
-/// Where events of a crawl go, and which. Decisions: Endpoints, webhooks.
+/// Where events of a crawl go, and which. Decision D104.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookPlan {
     /// The receiver.

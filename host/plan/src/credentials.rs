@@ -23,7 +23,7 @@ pub fn headers(pairs: &[(String, String)]) -> Result<Vec<(HeaderName, HeaderValu
     pairs.iter().map(check).collect()
 }
 
-/// Whether a header of a caller may hold a secret. Such headers are never stored. Decisions: Secrets of a caller.
+/// Whether a header of a caller may hold a secret. Such headers are never stored. Decision D85.
 pub fn is_secret_header(name: &str) -> bool {
     const SIGNS: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "session"];
     let name = name.to_ascii_lowercase();

@@ -33,7 +33,8 @@ pub fn engine(name: Option<&str>) -> Result<Engine, PlanError> {
 
 /// `request_timeout`: seconds up to 255, milliseconds above.
 ///
-/// Spec gap: seconds below 5 are raised to 5, milliseconds are held between 1 and 255 seconds; neither is a refusal.
+/// Decision D28: seconds below 5 are raised to 5, milliseconds are held between 1 and 255 seconds;
+/// neither is a refusal.
 pub fn page_timeout(value: Option<u64>) -> Duration {
     match value {
         None => TIMEOUT_DEFAULT,
@@ -82,7 +83,7 @@ pub fn country_code(code: &str) -> Result<String, PlanError> {
     ))
 }
 
-/// The configured pool that sites turn away least. Decisions: Endpoints beyond the specification, `/unblocker`.
+/// The configured pool that sites turn away least. Decision D65.
 pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
     let by_strength = [Pool::Residential, Pool::Isp];
     let is_configured = |wanted: &Pool| configured.iter().any(|known| known.pool == *wanted);
@@ -92,7 +93,7 @@ pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
         .unwrap_or_default()
 }
 
-/// The pool of the flat-rate routes, or the nearest one. Spec: Limits, "a smaller flat-rate proxy pool".
+/// The pool of the flat-rate routes, or the nearest one. Spec S27.
 pub fn unlimited_pool(configured: &[ConfiguredPool]) -> Pool {
     let is_configured = configured.iter().any(|known| known.pool == Pool::Unlimited);
     match is_configured {
@@ -111,8 +112,9 @@ pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> 
 
 /// `cache` with its parts; parts left out have their defaults.
 ///
-/// Spec gap: `cache: false` neither reads a kept page nor keeps the new one, so that a caller can keep a page out of the
-/// server; `max_age: 0` asks the site every time, but keeps what it answers and may find that nothing has changed.
+/// Decision D53: `cache: false` neither reads a kept page nor keeps the new one, so that a caller
+/// can keep a page out of the server; `max_age: 0` asks the site every time, but keeps what it
+/// answers and may find that nothing has changed.
 pub fn cache(enabled: bool, max_age_ms: Option<u64>) -> CachePlan {
     CachePlan {
         enabled,

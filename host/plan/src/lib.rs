@@ -42,8 +42,8 @@ use url::Url;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, PageFailure};
 
-/// Most pages one request may name, in all its objects together: bounds what one request keeps in memory.
-/// Spec gap: "Batch size: not shown".
+/// Most pages one request may name, in all its objects together: bounds what one request keeps in
+/// memory. Decision D36.
 pub const PAGES_MAX: usize = 10_000;
 
 /// Pages asked for by one `/scrape` request, in the order of the answer.
@@ -309,7 +309,7 @@ pub enum Format {
     Empty,
     /// `screenshot`: a PNG picture made by the browser, as base64.
     Screenshot,
-    /// The same as integers. Decisions: Endpoints beyond the specification, `/screenshot`.
+    /// The same as integers. Decision D64.
     ScreenshotBytes,
 }
 
@@ -322,7 +322,7 @@ pub struct Chunking {
     pub options: Value,
 }
 
-/// The `router` object, normalised. Spec: Router object.
+/// The `router` object, normalised. Spec S17.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterPlan {
     /// When a provider may run.

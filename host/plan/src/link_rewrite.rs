@@ -1,7 +1,8 @@
 //! `link_rewrite`: one rule that changes the addresses a page links to, before a crawl follows them and before `links` shows them.
 //!
-//! Spec gap: the parameter is named and not described. It is `{"type": "replace", "find", "replace"}` or
-//! `{"type": "regex", "pattern", "replace"}` (with `$1` for groups), each with an optional `host` that links must have.
+//! Decision D34: the parameter is named and not described. It is
+//! `{"type": "replace", "find", "replace"}` or `{"type": "regex", "pattern", "replace"}` (with `$1`
+//! for groups), each with an optional `host` that links must have.
 
 use std::collections::HashSet;
 

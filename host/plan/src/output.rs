@@ -161,7 +161,8 @@ pub fn filters(
     Ok(filters)
 }
 
-/// The options by which the extractor of named fields reads a selector map. Decisions: Page entry, Selectors.
+/// The options by which the extractor of named fields reads a selector map. Decision D18,
+/// Decision D19.
 ///
 /// # Errors
 /// A selector does not parse, or the map has neither of its two shapes.

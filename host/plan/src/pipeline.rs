@@ -1,6 +1,6 @@
 //! The five pipelines: a crawl whose pages an analyst looks at, and one whose addresses stand in a text.
 
-/// One of the deprecated pipelines. Spec: Endpoints, `/pipeline/…`.
+/// One of the deprecated pipelines. Spec S22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pipeline {
     /// Addresses of mail, telephone numbers, profiles, people, businesses.

@@ -1,11 +1,11 @@
-//! The `router` object: when a provider may serve a page. Spec: Router object.
+//! The `router` object: when a provider may serve a page. Spec S17.
 
 use std::collections::BTreeMap;
 
 use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 use trawl_model::secret::Secret;
 
-/// Provider names a request may use. Spec: Router object, provider names.
+/// Provider names a request may use. Spec S18.
 const PROVIDERS: [&str; 11] = [
     "provider_1",
     "provider_2",

@@ -10,7 +10,7 @@ use super::RenderError;
 use super::tab::Tab;
 use trawl_plan::{Picture, RenderPlan, Step, WAIT_DEFAULT};
 
-/// Time of one chain. Decisions: `automation_scripts`.
+/// Time of one chain. Decision D59.
 const CHAIN_TIME_MAX: Duration = Duration::from_secs(60);
 /// Elements clicked by one `ClickAll`.
 const CLICKS_MAX: u32 = 1_000;

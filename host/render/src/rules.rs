@@ -74,7 +74,8 @@ pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::Enable
     }
 }
 
-/// Spec gap: sound, video and fonts are loaded for `full_resources` only, fonts for a picture too.
+/// Decision D60: sound, video and fonts are loaded for `full_resources` only, fonts for a picture
+/// too.
 pub(super) fn blocked(plan: &RenderPlan) -> Vec<&'static str> {
     let load = plan.load;
     let kinds = [

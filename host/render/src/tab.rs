@@ -237,7 +237,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Spec gap: the user agent and the language are the browser's for every origin, since scripts read them anyway.
+    /// Decision D61: the user agent and the language are the browser's for every origin, since
+    /// scripts read them anyway.
     fn user_agent(&self, fetch: &FetchPlan) -> SetUserAgentOverrideParams {
         let agent = fetch
             .user_agent

@@ -147,9 +147,9 @@ pub struct ProxySettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PriceSettings {
-    /// A gigabyte (10^9 bytes) of content before transformation. Spec: $1.
+    /// A gigabyte (10^9 bytes) of content before transformation. Spec S14.
     pub gigabyte: String,
-    /// A minute of CPU. Spec: $0.0001.
+    /// A minute of CPU. Spec S14.
     pub cpu_minute: String,
     /// A gigabyte kept in storage.
     pub stored_gigabyte: String,
@@ -215,11 +215,11 @@ impl Default for UnlimitedSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
-    /// Requests a minute for each key. Spec: 10,000.
+    /// Requests a minute for each key. Spec S28.
     pub requests_per_minute: u32,
     /// Requests to one host at the same time, over all runs.
     pub connections_per_host: usize,
-    /// Pages of one request in flight at the same time. Spec: up to 10.
+    /// Pages of one request in flight at the same time. Spec S11.
     pub pages_in_flight: usize,
 }
 

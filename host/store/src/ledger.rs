@@ -12,7 +12,7 @@ use trawl_model::{Charge, Nanodollars};
 pub enum EntryKind {
     /// Money paid in.
     TopUp,
-    /// Extra money for a large top-up. Spec: "Top-ups of $500 or more earn a bonus".
+    /// Extra money for a large top-up. Spec S13.
     Bonus,
     /// Money set aside for a page.
     Reserve,
@@ -20,7 +20,7 @@ pub enum EntryKind {
     Post,
     /// A reserve given back whole, with the reason.
     Void,
-    /// A charge for seats. Spec: Limits, "Unlimited price per concurrent request".
+    /// A charge for seats. Spec S25.
     Seats,
 }
 

@@ -1,4 +1,4 @@
-//! `costs`: the only place where money is a float. Spec: Costs object.
+//! `costs`: the only place where money is a float. Spec S15.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,7 +30,7 @@ pub struct Costs {
     pub vendor: Option<VendorCosts>,
 }
 
-/// The provider that served a page. Spec: costs.vendor.
+/// The provider that served a page. Spec S16.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VendorCosts {
     /// Provider that served the page.

@@ -12,7 +12,7 @@ use trawl_plan::Pipeline;
 /// Room for everything in an entry but its content.
 const FRAME_BYTES: usize = 1024;
 
-/// One page. Parts that were not asked for are left out. Spec: Page result.
+/// One page. Parts that were not asked for are left out. Spec S2.
 #[derive(serde::Serialize, ToSchema)]
 #[schema(as = PageEntry, example = json!({
     "url": "https://example.com/", "status": 200, "content": "# Example Domain", "error": null, "duration_elasped_ms": 84,

@@ -49,7 +49,7 @@ const NAME_BYTES_MAX: usize = 64;
 pub(crate) struct Without {
     /// It is no crawl.
     pub crawl: bool,
-    /// No browser serves it. Decisions: Modes.
+    /// No browser serves it. Decision D56.
     pub browser: bool,
     /// It asks for no picture.
     pub picture: bool,

@@ -20,7 +20,7 @@ use trawl_plan::{PagePlan, PlanError, address, crawl, credentials};
 
 /// Seeds of one request. Each is a crawl of its own with pages in flight.
 const SEEDS_MAX: usize = 100;
-/// Longest pause between two requests to a host. Decisions: `delay`.
+/// Longest pause between two requests to a host. Decision D42.
 const DELAY_MS_MAX: u64 = 60_000;
 
 /// The crawls of one request.
@@ -232,7 +232,8 @@ fn in_flight(wanted: Option<u64>) -> Result<usize, PlanError> {
         .ok_or_else(|| PlanError::new("concurrency_limit", format!("must be 1 to {IN_FLIGHT_MAX}")))
 }
 
-/// `{"secs": n, "nanos": n}`. Spec gap: a crawl without time would be none, so all zeros mean no bound.
+/// `{"secs": n, "nanos": n}`. Decision D38: a crawl without time would be none, so all zeros mean
+/// no bound.
 fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanError> {
     let Some(parts) = parts else { return Ok(None) };
     let part = |name: &str| match parts.get(name) {
@@ -280,8 +281,8 @@ fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
     })
 }
 
-/// The request object without what must never be stored, and whether anything of that kind was in it.
-/// Decisions: Secrets of a caller.
+/// The request object without what must never be stored, and whether anything of that kind was in
+/// it. Decision D85.
 fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
     let mut had_secrets = take(&mut request, "cookies");

@@ -152,7 +152,7 @@ pub(crate) fn page_plans(
     let wish = request.router.take().map(RouterForm::into_wish);
     let router = Arc::new(router::plan(wish, ground.ways.router, ground.catalog)?);
     let ceiling = ceiling(request.max_credits_per_page);
-    // Decisions: Request parameters, `respect_robots`.
+    // Decision D43.
     let obeys_robots = matches!(purpose, Purpose::Seeds { .. });
     request.respect_robots.get_or_insert(obeys_robots);
     let render = Arc::new(rendering::plan(&mut request, picture)?);
@@ -192,7 +192,7 @@ fn addresses_of(text: &str, purpose: Purpose) -> Result<Vec<&str>, PlanError> {
     Ok(addresses)
 }
 
-/// Spec gap: 0 is a ceiling like any other, so that a caller who allows nothing pays nothing.
+/// Decision D35: 0 is a ceiling like any other, so that a caller who allows nothing pays nothing.
 fn ceiling(credits: Option<u64>) -> Nanodollars {
     credits.map_or(Nanodollars::MAX, |credits| {
         Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))
@@ -208,7 +208,8 @@ fn fetch_plan(
     let pools = ways.pools;
     let (pool, is_wish) = match (request.proxy.as_deref(), verb, ways.terms) {
         (None, Verb::Unblocker, Terms::PayAsYouGo) => (fetching::strongest_pool(pools), true),
-        // Spec: Limits. The plan's pages cost nothing, so they go through no pool that costs the operator more.
+        // Spec S27. The plan's pages cost nothing, so they go through no pool that costs the
+        // operator more.
         (wish, _, Terms::Unlimited) => (fetching::unlimited_pool(pools), wish.is_none()),
         (wish, _, _) => fetching::pool(wish, pools),
     };
@@ -253,7 +254,7 @@ fn header_text(
         .transpose()
 }
 
-/// Spec gap: a blank text counts as not set.
+/// Decision D25: a blank text counts as not set.
 fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
@@ -383,7 +384,7 @@ pub(crate) fn output_plan(
     })
 }
 
-/// Spec gap: an empty list of formats counts as not set.
+/// Decision D25: an empty list of formats counts as not set.
 fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
     match form {
         Some(FormatNames::One(name)) => (vec![name], true),

@@ -1,4 +1,4 @@
-//! The request objects of the pipelines: the parameters of a crawl, and their own. Decisions: Endpoints beyond the specification.
+//! The request objects of the pipelines: the parameters of a crawl, and their own. Decision D70.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use trawl_model::Discovered;
 use trawl_plan::text_urls;
 use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
 
-/// Most bytes of `text`, decoded from JSON. Spec: Limits, "crawl-text input size".
+/// Most bytes of `text`, decoded from JSON. Spec S22.
 const TEXT_BYTES_MAX: usize = 10_000_000;
 /// Most bytes of `prompt`: it stands in every question to a model.
 const PROMPT_BYTES_MAX: usize = 16_384;
@@ -170,7 +170,8 @@ impl Extra {
             None => text_urls::find(&text),
         };
         let request = &mut sent.value;
-        // Spec gap: the pages that the text names, unless the caller asks for those they lead to.
+        // Decision D70: the pages that the text names, unless the caller asks for those they lead
+        // to.
         request.depth.get_or_insert(0);
         if request.url.take().is_some_and(|url| !url.trim().is_empty()) {
             ignored::add(ignored, "url".to_owned());

@@ -6,7 +6,7 @@ use super::fields::{Fields, WireError, objects};
 use super::into_plan::RequestError;
 use trawl_plan::PAGES_MAX;
 
-/// Spec: Errors, "Unlimited route, request includes any of".
+/// Spec S26.
 const OF_AI: [&str; 6] = [
     "prompt",
     "custom_prompt",
@@ -15,14 +15,15 @@ const OF_AI: [&str; 6] = [
     "model",
     "vision",
 ];
-/// Decisions: Money, "any key beginning with `openrouter`".
+/// Decision D96.
 const OF_OPENROUTER: &str = "openrouter";
 /// Characters of a name that the refusal shows: it is the caller's own text.
 const SHOWN_CHARS_MAX: usize = 64;
 
 /// Refuses a body with a parameter of AI in any of its objects. `null` counts as absent.
 ///
-/// Spec gap: any other value is a wish, `false` and `""` too; a key of OpenRouter is known by its beginning in any case.
+/// Decision D96: any other value is a wish, `false` and `""` too; a key of OpenRouter is known by
+/// its beginning in any case.
 ///
 /// # Errors
 /// [`RequestError::NotInPlan`] with the parameter's name, or the body is not JSON of the known shape.

@@ -12,7 +12,7 @@ use super::values::{
     RouterForm, WaitForForm,
 };
 
-/// One request object. Every field may be missing or `null`. Spec: Request parameters of /scrape and /crawl.
+/// One request object. Every field may be missing or `null`. Spec S5.
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 pub struct ScrapeRequest {

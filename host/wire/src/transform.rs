@@ -12,7 +12,7 @@ use super::request::ScrapeRequest;
 use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use trawl_plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
 
-/// Most bytes of all sources together, decoded from JSON. Decisions: Endpoints beyond the specification, `/transform`.
+/// Most bytes of all sources together, decoded from JSON. Decision D63.
 const SOURCE_BYTES_MAX: usize = 10_000_000;
 
 /// Pages handed in, and what to make of them.

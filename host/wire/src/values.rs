@@ -123,7 +123,7 @@ pub enum CookieForm {
 pub struct HeaderMap(pub(crate) Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for HeaderMap {
-    /// Spec gap: numbers and booleans are sent as they are written, `null` leaves a header out.
+    /// Decision D29: numbers and booleans are sent as they are written, `null` leaves a header out.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut pairs = Vec::new();
         for (name, value) in Map::<String, Value>::deserialize(deserializer)? {

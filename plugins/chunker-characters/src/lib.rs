@@ -1,9 +1,11 @@
 //! The chunker `characters`: pieces of at most a number of characters. A character is what a reader takes for one (a grapheme cluster
 //! of UAX #29): accents and joined emoji are never torn.
 //!
-//! Spec gap: the specification says how long a piece is, not where it may end. A piece is never longer than asked for, and ends at the
-//! best place in its last quarter: the end of a paragraph, a line, a sentence, a word, in this order; where there is none of these, it
-//! is full. In markdown a code block or table row that fits into a piece is never cut ([`trawl_sdk::chunk::pieces_within`]).
+//! Decision D32: the specification says how long a piece is, not where it may end. A piece is never
+//! longer than asked for, and ends at the best place in its last quarter: the end of a paragraph, a
+//! line, a sentence, a word, in this order; where there is none of these, it is full. In markdown a
+//! code block or table row that fits into a piece is never cut
+//! ([`trawl_sdk::chunk::pieces_within`]).
 
 mod ends;
 mod graphemes;

@@ -59,7 +59,8 @@ impl Work {
 
 /// What the element says: its address, its machine-readable form, or its text with white space folded. `None` when the work is used up.
 ///
-/// Spec: HTML, 5.2.4 "Values"; `content` counts on any element, as search engines read it.
+/// HTML standard, section 5.2.4 "Values"; `content` counts on any element, as search engines read
+/// it.
 pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     let attribute = |name| element.attr(name).map(str::trim);
     if let Some(content) = attribute("content") {

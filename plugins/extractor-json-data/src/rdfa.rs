@@ -1,4 +1,4 @@
-//! RDFa Lite. Spec: W3C RDFa Lite 1.1; `about`, `content` and `datetime` count too.
+//! RDFa Lite. W3C RDFa Lite 1.1; `about`, `content` and `datetime` count too.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Element, Kind, Node, Step};

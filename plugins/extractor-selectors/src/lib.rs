@@ -10,7 +10,7 @@ use trawl_sdk::{Document, Extractor, Failure, Info, Source, Steps};
 pub use map::{Fields, SelectorMap};
 use pick::Picker;
 
-/// Gives the fields of a selector map. Spec: Selector map.
+/// Gives the fields of a selector map. Spec S6.
 ///
 /// Of an element it gives the text, of `meta` the `content`; a suffix `@name` gives an attribute. A map by path gives all that match,
 /// at most [`MATCHES_MAX`] a field; a flat one the first.

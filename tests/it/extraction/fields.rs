@@ -1,4 +1,4 @@
-//! `css_extraction_map`. Spec: Selector map.
+//! `css_extraction_map`. Spec S6.
 
 use serde_json::{Value, json};
 

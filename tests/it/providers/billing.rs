@@ -1,4 +1,4 @@
-//! Whose money a page costs. Spec: Router object, rule 2; decisions: Money.
+//! Whose money a page costs. Spec S20, Decision D83.
 
 use std::time::{Duration, Instant};
 

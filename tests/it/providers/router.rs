@@ -1,4 +1,4 @@
-//! The rules of the router, one by one. Spec: Router object; decisions: Router.
+//! The rules of the router, one by one. Spec S17, Decision D91.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Canary keys of every service in every mode, then everything searched for them. Spec: Router object, rule 3.
+//! Canary keys of every service in every mode, then everything searched for them. Spec S21.
 
 use std::path::Path;
 

@@ -101,7 +101,7 @@ async fn a_page_that_leads_to_such_an_address_is_a_failure() {
     let own = format!("http://{}/health", stage.app.address);
     let (status, reason) = stage.app.failure(super::request(&own, json!({}))).await;
     assert_eq!(status, 526, "{reason}");
-    // Decisions: a metadata service by its address.
+    // Decision D110: a cloud's metadata service by its IP address.
     let (status, _) = stage
         .app
         .failure(super::request("http://169.254.169.254/latest/", json!({})))

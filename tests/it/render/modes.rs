@@ -40,7 +40,7 @@ async fn a_page_made_by_its_script_comes_back_whole() {
             .starts_with("text/html"),
         "{rendered}"
     );
-    // Decisions: Money. The document and its script are billed, and the browser's time.
+    // Decision D80, Decision D81. The document and its script are billed, and the browser's time.
     let bytes = (SHELL.len() + SCRIPT.len()) as f64 / 1e9;
     let costs = &rendered["costs"];
     assert!(

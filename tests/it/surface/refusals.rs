@@ -1,4 +1,4 @@
-//! Every endpoint against every kind of wrong request. Decisions: The wire, rule 4.
+//! Every endpoint against every kind of wrong request. Decision D4.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};

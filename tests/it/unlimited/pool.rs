@@ -1,4 +1,4 @@
-//! The plan has proxies of its own. Spec: Limits, "a smaller flat-rate proxy pool".
+//! The plan has proxies of its own. Spec S27.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

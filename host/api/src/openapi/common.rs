@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// Where errors are described.
 const ERROR: &str = "#/components/schemas/Error";
-/// The object of which requests may send an array. Decisions: The wire, rule 7.
+/// The object of which requests may send an array. Decision D7.
 const BATCHED: &str = "#/components/schemas/ScrapeRequest";
 /// What streamed answers are lists of.
 const ENTRY: &str = "#/components/schemas/PageEntry";
@@ -116,7 +116,7 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Decisions: The wire, rule 4.
+/// Decision D4.
 fn error_schema() -> Value {
     json!({
         "description": "An error answer.",
@@ -222,7 +222,7 @@ fn idempotency(operation: &mut Value) {
     }
 }
 
-/// Lists of entries also come as lines. Decisions: The wire, rule 2.
+/// Lists of entries also come as lines. Decision D2.
 fn stream(response: &mut Value) {
     let Some(content) = response
         .pointer_mut("/content")
@@ -242,7 +242,7 @@ fn stream(response: &mut Value) {
     }
 }
 
-/// Decisions: The wire, rules 4 and 5.
+/// Decision D4, Decision D5.
 fn headers(status: &str, is_limited: bool, response: &mut Value) {
     let number =
         |description: &str| json!({"description": description, "schema": {"type": "integer"}});

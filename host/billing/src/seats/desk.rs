@@ -109,7 +109,7 @@ impl Billing {
     /// the rest of the period. Fewer count from the next renewal on; none end the subscription then. As many as there are
     /// change nothing, so that saying it again costs nothing.
     ///
-    /// Spec gap: prices and periods of a change are not shown.
+    /// Decision D100, Decision D101.
     ///
     /// # Errors
     /// [`BillingError::BadSeats`], [`BillingError::NotCovered`] when the balance does not cover them,
@@ -236,8 +236,9 @@ impl Billing {
 
     /// Follows a period that is over by the next one, or lets the subscription lapse when the balance does not cover it.
     ///
-    /// Spec gap: a period follows the last one without a gap, unless it would be over by now as well; that one, and one after
-    /// a lapse, begins now. Nobody pays for a month in which nothing was served. Returns what was charged.
+    /// Decision D101: a period follows the last one without a gap, unless it would be over by now
+    /// as well; that one, and one after a lapse, begins now. Nobody pays for a month in which
+    /// nothing was served. Returns what was charged.
     async fn renew(&self, account: &AccountId) -> Result<Nanodollars, BillingError> {
         let now = self.clock.now();
         let row = self.subscription(account);

@@ -1,4 +1,4 @@
-//! Seats: requests in flight that an account has paid for by the month. Spec: Limits, "Unlimited concurrency".
+//! Seats: requests in flight that an account has paid for by the month. Spec S24.
 //!
 //! [`slots`] counts what is in use, [`price`] says what seats cost, [`desk`] buys, renews, stops and resumes. A month is
 //! charged in one transaction with the row that says so, under an id made of account and begin: it is paid once, whatever

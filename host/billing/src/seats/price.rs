@@ -4,8 +4,7 @@ use crate::price::share;
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, money::PER_DOLLAR};
 
-/// Most seats of one account. Spec gap: "the concurrency range that can be purchased: not shown"; a server has far fewer
-/// connections than ten times this.
+/// Most seats of one account. Decision D99: a server has far fewer connections than ten times this.
 pub const SEATS_MAX: u32 = 10_000;
 
 /// Prices of a seat a month by the size of the purchase, smallest first. Each applies to the whole purchase.
@@ -13,7 +12,7 @@ pub const SEATS_MAX: u32 = 10_000;
 pub struct SeatPrices(Vec<(u32, Nanodollars)>);
 
 impl Default for SeatPrices {
-    /// Spec: Limits, "falls from $20 to $13 as concurrency grows". Decisions: Errors and limits, "Price per seat".
+    /// Spec S25. Decision D99.
     fn default() -> Self {
         let dollars = |cents: i64| Nanodollars(cents * PER_DOLLAR / 100);
         Self(vec![
@@ -54,8 +53,8 @@ impl SeatPrices {
 
     /// What more seats cost for the rest of a period, to the day; a day that has begun counts.
     ///
-    /// Spec gap: it is the difference of both months at today's prices. Where a step makes more seats cheaper than fewer it
-    /// is nothing, never a refund.
+    /// Decision D100: it is the difference of both months at today's prices. Where a step makes
+    /// more seats cheaper than fewer it is nothing, never a refund.
     pub fn difference(
         &self,
         seats: (u32, u32),

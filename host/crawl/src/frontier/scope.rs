@@ -199,7 +199,7 @@ pub(super) fn normal(url: &Url) -> String {
     url.into()
 }
 
-/// Whether an address falls under a key of `budget`. Decisions: Budget, "a path prefix (without case)".
+/// Whether an address falls under a key of `budget`. Decision D39.
 pub(super) fn is_under(url: &str, prefix: &str) -> bool {
     if prefix == "*" {
         return true;

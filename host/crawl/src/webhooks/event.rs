@@ -1,4 +1,4 @@
-//! What is told, and in which words. Decisions: Errors and limits, Webhooks.
+//! What is told, and in which words. Decision D105.
 
 use serde_json::{Map, Value, json};
 use url::Url;

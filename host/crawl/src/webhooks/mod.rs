@@ -1,5 +1,5 @@
-//! Events of crawls and of balances, told to a server of the caller: kept in the store until they are delivered, signed, at least once.
-//! Decisions: Errors and limits, Webhooks.
+//! Events of crawls and of balances, told to a server of the caller: kept in the store until they
+//! are delivered, signed, at least once. Decision D106.
 //!
 //! An event is one POST with a JSON body. Three headers go along: `X-Trawl-Event` (its kind), `X-Trawl-Event-Id` (the same
 //! whenever it is sent again) and `X-Trawl-Signature: t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `<t>.<body>` under the

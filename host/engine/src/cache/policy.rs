@@ -1,5 +1,5 @@
-//! What may be kept, for whom, and how a site is asked whether it still holds. Pure; the rules of RFC 9111 are the crate's,
-//! those of decisions, `cache`, stand on top of them.
+//! What may be kept, for whom, and how a site is asked whether it still holds. Pure; the rules of
+//! RFC 9111 are the crate's, those of Decision D51 and Decision D52 stand on top of them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -50,7 +50,7 @@ pub(super) fn site_error(answered: u16) -> Option<String> {
     })
 }
 
-/// What only the host knows. Decisions: Page entry, `metadata`.
+/// What only the host knows. Decision D15.
 fn add_host_metadata(metadata: &mut Map<String, Value>, page: &FetchedPage) {
     let redirected = page.final_url != page.requested_url;
     metadata.insert("file_size".into(), page.body.len().into());

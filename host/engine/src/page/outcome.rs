@@ -55,7 +55,7 @@ impl PageOutcome {
     }
 }
 
-/// `costs.vendor`: the provider that served the page. Spec: costs.vendor.
+/// `costs.vendor`: the provider that served the page. Spec S16.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorPart {
     /// Provider that served the page.

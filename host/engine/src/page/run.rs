@@ -100,7 +100,7 @@ pub fn ceiling(
     plan.ceiling.min(max_cost[0].max(max_cost[1]))
 }
 
-/// Decisions: Money, Unlimited pages use own keys only.
+/// Decision D102: Unlimited pages use own keys only.
 fn may_pool(tariff: &Tariff) -> bool {
     matches!(tariff, Tariff::PayAsYouGo(_))
 }
@@ -186,7 +186,7 @@ pub async fn produce(
     usage.compute += cpu;
     usage.content_bytes = loaded_bytes.unwrap_or(usage.content_bytes);
     if is_kept {
-        // Decisions: Money, a page of the cache was paid for when it came.
+        // Decision D54: a page of the cache was paid for when it came.
         usage.content_bytes = 0;
     }
     usage.pool_price = pool_price;

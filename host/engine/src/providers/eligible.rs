@@ -1,4 +1,5 @@
-//! Which services may serve a page, in which order, and who pays. A pure function. Spec: Router object.
+//! Which services may serve a page, in which order, and who pays. A pure function. Spec S17,
+//! Spec S20.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub struct ProviderQuery<'a> {
     pub url: &'a Url,
     /// Whether its scripts have to run.
     pub javascript: bool,
-    /// Whether the operator's credentials may pay. Decisions: Money, Unlimited pages use own keys only.
+    /// Whether the operator's credentials may pay. Decision D102.
     pub may_pool: bool,
     /// Whether the page may cost what a service with this charge costs.
     pub affords: &'a (dyn Fn(VendorUse) -> bool + Sync),
@@ -78,7 +79,7 @@ pub(super) fn candidates<'a>(
     let mut candidates = Vec::new();
     for plugin in able {
         let own = own_keys(plugin, wish.plan).map(|keys| (keys, Payment::Own));
-        // Spec: rule 2, pooled credentials are for routes that the caller's keys do not cover.
+        // Spec S20: pooled credentials are for routes that the caller's keys do not cover.
         let ours = pooled.keys(plugin).filter(|_| may_pool && own.is_none());
         let ours = ours.map(|keys| (keys, Payment::Pooled));
         for (keys, payment) in own.into_iter().chain(ours) {
@@ -101,7 +102,7 @@ pub(super) fn candidates<'a>(
     candidates
 }
 
-/// The caller's key for a service. One with several credentials takes none. Spec: Router object.
+/// The caller's key for a service. One with several credentials takes none. Spec S18.
 fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
     let [name] = plugin.grant().credentials.as_slice() else {
         return None;

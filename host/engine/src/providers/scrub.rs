@@ -1,5 +1,5 @@
-//! Cutting credentials out of what a service answers, in every coding in which it may have repeated them.
-//! Decisions: Secrets of a caller.
+//! Cutting credentials out of what a service answers, in every coding in which it may have repeated
+//! them. Decision D87.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;

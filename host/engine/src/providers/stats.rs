@@ -14,7 +14,7 @@ use trawl_plugins::{Grant, ProviderPlugin, Registry};
 #[derive(Default)]
 pub(super) struct ProviderStats(Mutex<BTreeMap<(String, Payment), Arc<Counts>>>);
 
-/// The counters of one way. Decisions: the difference between what a service charged and what was billed is the operator's.
+/// The counters of one way. Decision D84.
 #[derive(Debug, Default)]
 struct Counts(Mutex<Sums>);
 

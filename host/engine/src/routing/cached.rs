@@ -1,4 +1,4 @@
-//! The page cache before the plain HTTP route. Spec: Crawl behavior rules, 4; decisions: `cache`.
+//! The page cache before the plain HTTP route. Spec S10, Decision D51, Decision D52.
 
 use std::fmt;
 use std::sync::Arc;

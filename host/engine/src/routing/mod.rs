@@ -141,14 +141,14 @@ pub struct Routing {
     providers: Option<Arc<Providers>>,
 }
 
-/// Routes of a page, in the order they are tried, with the reason for the first. Spec: Request parameters, `request`;
-/// decisions: Modes.
+/// Routes of a page, in the order they are tried, with the reason for the first. Spec S4,
+/// Decision D56.
 struct RouteOrder {
     routes: &'static [Route],
     reason: Option<String>,
 }
 
-/// Why `smart` did not use a browser that the page needs. Decisions: Modes.
+/// Why `smart` did not use a browser that the page needs. Decision D57.
 const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
 
 impl Routing {
@@ -200,7 +200,7 @@ impl Routing {
         self.providers.as_deref()
     }
 
-    /// Gets a page by our own stack, by providers behind it, or by providers ahead of it. Spec: Router object, `mode`.
+    /// Gets a page by our own stack, by providers behind it, or by providers ahead of it. Spec S17.
     ///
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
@@ -451,7 +451,7 @@ impl Failing {
     }
 }
 
-/// Tells by whom the page was made, and why. Decisions: Told without being asked.
+/// Tells by whom the page was made, and why. Decision D16.
 fn tell(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
     if engine == Engine::Http {
         return;

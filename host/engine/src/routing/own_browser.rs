@@ -114,7 +114,7 @@ impl OwnBrowser {
     }
 }
 
-/// The failure of a page that needs a browser where there is none. Decisions: Modes.
+/// The failure of a page that needs a browser where there is none. Decision D57.
 pub(super) fn not_installed() -> PageFailure {
     PageFailure::new(
         status::BROWSER_FAILED,

@@ -1,4 +1,4 @@
-//! Providers as routes: behind our own stack, or ahead of it. Spec: Router object; decisions: Router.
+//! Providers as routes: behind our own stack, or ahead of it. Spec S17, Decision D91.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,12 +20,12 @@ use trawl_sdk::provider::Class;
 
 /// Providers asked for one page: bounds what a page can cost the operator.
 const ROUTES_MAX: usize = 12;
-/// Statuses with which a site turns somebody away. Decisions: Router.
+/// Statuses with which a site turns somebody away. Decision D91.
 const TURNED_AWAY: [u16; 3] = [403, 429, 503];
 /// Time kept back to hand over the result before the page's deadline.
 const HAND_OVER_TIME: Duration = Duration::from_millis(50);
 
-/// The provider that served a page, or tried last. Spec: costs.vendor.
+/// The provider that served a page, or tried last. Spec S16.
 #[derive(Clone, Debug)]
 pub struct Vendor {
     /// Name in requests.
@@ -102,7 +102,8 @@ impl Routing {
     ) -> Result<Served, NotServed> {
         let has_providers = !self.candidates(plan, url, client, false).is_empty()
             || !self.candidates(plan, url, client, true).is_empty();
-        // Spec gap: with a provider behind it our own stack has half of the page's time, so that "timed out" leaves some.
+        // Decision D92: with a provider behind it our own stack has half of the page's time, so
+        // that "timed out" leaves some.
         let half = plan.fetch.timeout / 2;
         let hurried = has_providers.then(|| PagePlan {
             fetch: Arc::new(FetchPlan {
@@ -294,7 +295,7 @@ pub(super) fn wish<'a>(
     }
 }
 
-/// Whether the site turned whoever asked away, and by which rule the page tells it. Decisions: Router.
+/// Whether the site turned whoever asked away, and by which rule the page tells it. Decision D91.
 fn is_blocked(served: &Served) -> Option<Option<Rule>> {
     let page = &served.page;
     if TURNED_AWAY.contains(&page.status) {
@@ -367,8 +368,9 @@ impl Attempts {
         }));
     }
 
-    /// Tells of the providers that failed before the page was served. Spec gap: as the other keys that are told without being
-    /// asked, since a caller with a wrong key would never learn of it otherwise.
+    /// Tells of the providers that failed before the page was served. Decision D16: as the other
+    /// keys that are told without being asked, since a caller with a wrong key would never learn of
+    /// it otherwise.
     fn tell(&self, served: &mut Served) {
         if !self.told.is_empty() {
             let told = Value::Array(self.told.clone());
@@ -412,5 +414,5 @@ impl Attempts {
     }
 }
 
-/// A page that is no page, whatever its status says: such pages cost nothing. Spec: failed, blocked or timed-out pages cost $0.
+/// A page that is no page, whatever its status says: such pages cost nothing. Spec S3.
 const BLOCKED: &str = "the site turned every route away: blocked";

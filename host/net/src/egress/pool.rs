@@ -91,8 +91,8 @@ impl Pools {
         Self(pools.map(|(name, pool)| (name, Pool::new(pool))).collect())
     }
 
-    /// The way for a page that asks for this pool and country. A pool or country that is not there is never a refusal: the
-    /// nearest serves and the route says so. Spec gap: decisions on `proxy`.
+    /// The way for a page that asks for this pool and country. A pool or country that is not there
+    /// is never a refusal: the nearest serves and the route says so. Decision D30.
     pub(super) fn route(&self, wanted: &str, country: Option<&str>) -> Route {
         let chosen = self.nearest(wanted);
         let name = chosen.map(|(name, _)| name);

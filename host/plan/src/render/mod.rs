@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::PlanError;
 use read::{by_path, steps, wait, window};
 
-/// Longest single wait. Decisions: `wait_for`.
+/// Longest single wait. Decision D58.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Time of one wait that names none.
 pub const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -261,7 +261,7 @@ pub struct RenderWish {
 }
 
 impl RenderPlan {
-    /// Whether a wish can only be met by a browser: then `smart` uses one at once. Decisions: Modes.
+    /// Whether a wish can only be met by a browser: then `smart` uses one at once. Decision D56.
     pub fn needs_browser(&self) -> bool {
         self.before_load.is_some()
             || !self.scripts.is_empty()

@@ -161,7 +161,7 @@ fn millis_field(body: &Value, field: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{field}` is missing or not a number of milliseconds"))
 }
 
-/// Spec gap: unknown keys are refused, since a wait that does not happen is hard to notice.
+/// Decision D58: unknown keys are refused, since a wait that does not happen is hard to notice.
 pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
     if let Some(millis) = form.as_u64() {
         return Ok(WaitPlan {

@@ -1,7 +1,8 @@
 //! The addresses in a text: bare ones with a scheme or without, in angle brackets, in markdown links, in HTML attributes.
 //!
-//! The text is read once from front to back, whatever form it has: markdown and HTML put an address between characters that no
-//! address has, so finding where one begins and where it ends is enough. Spec: Endpoints, `/pipeline/crawl-text`.
+//! The text is read once from front to back, whatever form it has: markdown and HTML put an address
+//! between characters that no address has, so finding where one begins and where it ends is enough.
+//! Spec S22.
 
 mod extent;
 mod host;

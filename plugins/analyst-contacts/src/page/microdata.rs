@@ -1,4 +1,4 @@
-//! Microdata in the form of JSON-LD. Spec: HTML, 5 "Microdata".
+//! Microdata in the form of JSON-LD. HTML standard, section 5 "Microdata".
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Element, Kind, Tag};
