@@ -1,7 +1,8 @@
 //! What the author of a Trawl plugin links.
 //!
-//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`],
-//! [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)) and one line that exports it:
+//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`],
+//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)) and one line that
+//! exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -25,7 +26,8 @@
 //! trawl_sdk::export!(format: Headings);
 //! ```
 //!
-//! The page comes parsed, as a [`Document`]; `testkit` (a feature) runs the plugin on a page in a test. The guide is `README.md`.
+//! The page comes parsed, as a [`Document`]; `testkit` (a feature) runs the plugin on a page in a
+//! test. The guide is `README.md`.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, reason = "a test says what it expects")
@@ -63,7 +65,7 @@ pub use view::{
     SelectorError, Step, Steps, Tag, TextOptions,
 };
 
-/// Compiles the guide's example.
+/// Compiles the code examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,5 @@
-//! The last way: Debian's own packages of a Rust with the library's source, beside whatever Rust is there.
+//! The last resort: Debian's Rust packages with the standard library's source, installed next to
+//! any other toolchain.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,13 +8,13 @@ use std::time::Duration;
 
 use crate::command::{Ended, run_within};
 
-/// One version of a Rust for WebAssembly: compiler, cargo, the library's source, and lld.
+/// Packages of one Rust version for WebAssembly: compiler, cargo, standard library source, and lld.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
 
-/// An installation downloads about 150 MB; a mirror slower than this is as good as none.
+/// Time limit for the installation, which downloads about 150 MB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// Installs [`PACKAGES`], or says why not. Removes nothing that is installed.
+/// Installs [`PACKAGES`] or returns the reason why not. Never removes an installed package.
 pub(crate) fn install(progress: &mut dyn FnMut(&str)) -> Result<(), String> {
     if !Path::new("/etc/debian_version").exists() {
         return Err("not a Debian machine".to_owned());

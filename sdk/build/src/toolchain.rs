@@ -1,4 +1,4 @@
-//! Which Rust on this machine compiles for WebAssembly, in the order of [`Way`].
+//! Finds a Rust toolchain that compiles to WebAssembly, trying the methods of [`Way`] in order.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,36 +7,36 @@ use std::time::{Duration, SystemTime};
 use crate::command::{Ended, cargo, run_within};
 use crate::{BuildError, BuildRequest, debian};
 
-/// The target of every guest.
+/// The compilation target of every plugin.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// How a machine comes to a Rust for guests; tried in this order.
+/// How to get a toolchain for plugins; tried in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The Rust in use has the target's library, or rustup adds it.
+    /// The default toolchain has the target's standard library, or rustup adds it.
     Rustup,
-    /// A Rust here has the library's source: the library is compiled too.
+    /// A local toolchain has the standard library's source, which is compiled too.
     Source,
-    /// Debian's packages are installed, then as [`Way::Source`].
+    /// Debian's packages are installed; then as [`Way::Source`].
     Debian,
 }
 
-/// A Rust that can compile guests.
+/// A toolchain that can compile plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toolchain {
-    /// Root of its files.
+    /// Its sysroot.
     sysroot: PathBuf,
-    /// Version, `1.95.0`.
+    /// Its version, for example `1.95.0`.
     version: String,
-    /// Cargo and compiler by path; `None` uses the ones in use (rustup decides by folder).
+    /// Paths of cargo and rustc; `None` uses the defaults (rustup chooses them by folder).
     pub(crate) own_programs: Option<Programs>,
-    /// Linker by path, when the Rust would not find one itself.
+    /// Path of the linker, if this toolchain would not find one by itself.
     pub(crate) linker: Option<PathBuf>,
-    /// The target's library is compiled from source.
+    /// Whether the standard library is compiled from source.
     pub(crate) builds_std: bool,
 }
 
-/// A cargo and its compiler.
+/// Paths of cargo and of the matching rustc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Programs {
     pub(crate) cargo: PathBuf,
@@ -44,7 +44,7 @@ pub(crate) struct Programs {
 }
 
 impl Toolchain {
-    /// For people: version, place and way.
+    /// Human-readable description: version, sysroot and method.
     pub(crate) fn in_words(&self) -> String {
         let way = if self.builds_std {
             ", compiling the standard library too"
@@ -54,13 +54,13 @@ impl Toolchain {
         format!("Rust {} of {}{way}", self.version, self.sysroot.display())
     }
 
-    /// Short text without spaces that tells this toolchain from others.
+    /// Short identifier without spaces, used as a folder name.
     pub(crate) fn tag(&self) -> &'static str {
         if self.builds_std { "source" } else { "rustup" }
     }
 }
 
-/// Finds the first toolchain that works, installing what may be installed.
+/// Returns the first toolchain that works, installing one if that is allowed.
 pub(crate) fn find(
     request: &BuildRequest,
     progress: &mut dyn FnMut(&str),
@@ -86,7 +86,7 @@ pub(crate) fn find(
     })
 }
 
-/// A Rust on this machine.
+/// A Rust toolchain found on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rust {
     sysroot: PathBuf,
@@ -95,7 +95,7 @@ struct Rust {
 }
 
 impl Rust {
-    /// The one that `rustc` means in `dir`.
+    /// The toolchain that `rustc` resolves to in `dir`.
     fn in_use(dir: &Path) -> Option<Self> {
         Self::asked(|| {
             let mut command = cargo("rustc");
@@ -104,7 +104,7 @@ impl Rust {
         })
     }
 
-    /// The one whose files are under `sysroot`.
+    /// The toolchain with this sysroot.
     fn at(sysroot: &Path) -> Option<Self> {
         let rustc = sysroot.join("bin/rustc");
         if !rustc.is_file() || !sysroot.join("bin/cargo").is_file() {
@@ -113,13 +113,13 @@ impl Rust {
         Self::asked(|| cargo(&rustc))
     }
 
-    /// Asks a compiler for its place and its version.
+    /// Asks a compiler for its sysroot and version.
     fn asked(rustc: impl Fn() -> Command) -> Option<Self> {
         let sysroot = answer(rustc().args(["--print", "sysroot"]))?;
         Self::parse(sysroot.trim(), &answer(rustc().arg("-vV"))?)
     }
 
-    /// Reads the answer to `rustc -vV`: `name: value` lines.
+    /// Parses the output of `rustc -vV`: lines of the form `name: value`.
     fn parse(sysroot: &str, version: &str) -> Option<Self> {
         let value = |name: &str| {
             let line = version.lines().find_map(|line| line.strip_prefix(name));
@@ -147,7 +147,8 @@ impl Rust {
             .is_file()
     }
 
-    /// lld by path when it is not at the place where this Rust looks, or a sentence without one.
+    /// Path of lld if this toolchain would not find it by itself; an error message if there is
+    /// none.
     fn linker(&self) -> Result<Option<PathBuf>, String> {
         let own = self
             .sysroot
@@ -178,7 +179,7 @@ impl Rust {
     }
 }
 
-/// What a quick command prints; nothing when it fails.
+/// Standard output of a quick command; `None` if it fails.
 fn answer(command: &mut Command) -> Option<String> {
     match run_within(command, Duration::from_secs(20)) {
         Ok(Ended::Well(answer)) => Some(answer),
@@ -204,10 +205,10 @@ fn with_target(
     })
 }
 
-/// How long rustup may take: 20 MB on a slow line. A machine that refuses does so at once.
+/// Time limit for rustup, enough to download 20 MB on a slow connection.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a refusal is remembered.
+/// How long a failure of rustup is remembered.
 const REFUSAL_HOLDS: Duration = Duration::from_secs(24 * 3600);
 
 fn add_target(
@@ -240,7 +241,7 @@ fn add_target(
         Ok(Ended::Late) => "rustup took too long to add the target".to_owned(),
         Err(error) => error.to_string(),
     };
-    // Without the note the next build asks again, which is only slower.
+    // If the marker file cannot be written, the next build simply tries again.
     let _ = std::fs::write(note, &reason);
     Err(reason)
 }
@@ -258,7 +259,8 @@ fn is_recent(note: &Path) -> bool {
     })
 }
 
-/// The Rust in use when it has the library's source, else the newest one that has.
+/// The default toolchain if it has the standard library's source, otherwise the newest one that
+/// has.
 fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
     let mut rusts: Vec<Rust> = Vec::new();
     if !in_use.is_some_and(Rust::has_source) {
@@ -287,7 +289,7 @@ fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
     })
 }
 
-/// `1.96.0` and `1.97.0-nightly` as numbers that compare.
+/// Parses `1.96.0` or `1.97.0-nightly` into numbers that can be compared.
 fn version_number(version: &str) -> Vec<u32> {
     let release = version.split('-').next().unwrap_or_default();
     release
@@ -296,7 +298,7 @@ fn version_number(version: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Folders of rustup's toolchains, links resolved.
+/// Folders of rustup's toolchains, with symbolic links resolved.
 fn rustup_toolchains() -> Vec<PathBuf> {
     let home = directory("RUSTUP_HOME").or_else(|| Some(directory("HOME")?.join(".rustup")));
     let Some(toolchains) = home.and_then(|home| std::fs::read_dir(home.join("toolchains")).ok())

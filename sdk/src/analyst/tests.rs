@@ -1,4 +1,4 @@
-//! An analyst as an author writes one: it asks once, and its answer without a model stands when there is none.
+//! An analyst as an author writes one: it asks one question and falls back to its own answer.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Analyst, Question, Reply, Role, Step, Subject, Task, recall};
 use crate::testkit::{self, finding};
 use crate::{Failure, Info};
 
-/// The names in a page, in capitals unless a model says which ones count.
+/// Lists the names on a page in upper case; a model decides which ones count.
 struct Names;
 
 #[derive(serde::Deserialize, Default)]

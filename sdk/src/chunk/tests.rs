@@ -1,6 +1,6 @@
 use super::{Blocks, heading_at_end};
 
-/// The blocks of a text.
+/// Checks the blocks of a text.
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let blocks: Vec<&str> = Blocks::of(text).map(|block| &text[block]).collect();

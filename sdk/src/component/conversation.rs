@@ -1,4 +1,4 @@
-//! Provider adapters behind their bindings: conversions only.
+//! Implements the provider world for authors' types; conversions only.
 
 use std::borrow::Cow;
 

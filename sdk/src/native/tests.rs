@@ -1,4 +1,4 @@
-//! The C interface as a host uses it.
+//! Calls the C interface as a host does.
 
 use std::ptr;
 
@@ -48,7 +48,7 @@ fn bytes(text: &str) -> Slice<u8> {
     Slice::of(text.as_bytes())
 }
 
-/// A page without content at this address.
+/// An empty page with this URL.
 fn page(url: &str) -> Document {
     Document {
         url: bytes(url),
@@ -72,9 +72,10 @@ fn page(url: &str) -> Document {
     }
 }
 
-/// Reads a reply and gives it back.
+/// Reads a reply and frees it.
 fn take(mut reply: Reply) -> (u32, Vec<u8>) {
-    // SAFETY: the reply comes from this library and is given back once.
+    // SAFETY: the reply comes from this library; freeing it leaves an empty reply, which may be
+    // freed.
     unsafe {
         let payload = std::slice::from_raw_parts(reply.pointer, reply.length).to_vec();
         let status = reply.status;
@@ -101,7 +102,7 @@ fn check(options: &str, expected_status: u32, expected: &str) {
         options: bytes(options),
     };
     let mut reply = Reply::EMPTY;
-    // SAFETY: all that the call points to lives until the end of this function.
+    // SAFETY: everything the call points to lives until the end of this function.
     unsafe { super::call(&raw const call, &raw mut reply, format::<Echo>) };
     let (status, payload) = take(reply);
     assert_eq!(
@@ -140,7 +141,7 @@ fn a_chunker_answers_pairs_of_offsets() {
         options: bytes("{}"),
     };
     let mut reply = Reply::EMPTY;
-    // SAFETY: all that the call points to is static.
+    // SAFETY: everything the call points to is static.
     unsafe { super::call(&raw const call, &raw mut reply, chunker::<Halves>) };
     let (status, payload) = take(reply);
     let numbers: Vec<u32> = payload

@@ -1,4 +1,4 @@
-//! Ranking on small pages.
+//! Tests ranking on small pages.
 
 use super::*;
 use crate::testkit;

@@ -1,4 +1,4 @@
-//! A plain tree for html5ever to build: correctness over speed.
+//! A simple tree built by html5ever, for tests.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{Attribute, ExpandedName, ParseOpts, QualName, parse_document};
 
-/// What a node of the tree is.
+/// Data of a tree node.
 pub(super) enum Data {
     Document,
     Doctype(StrTendril),
@@ -41,7 +41,8 @@ fn node(data: Data) -> Handle {
     })
 }
 
-/// Parses a page the way the host does: scripting counts as off, so that `<noscript>` has a tree.
+/// Parses a page like the host does: with scripting disabled, so that the content of `<noscript>`
+/// is parsed. Returns the document and whether it is in quirks mode.
 pub(super) fn parse(html: &str) -> (Handle, bool) {
     let sink = Sink {
         document: node(Data::Document),
@@ -72,7 +73,7 @@ fn detach(child: &Handle) {
     }
 }
 
-/// Puts a child before position `at`, joined with the text in front of it when both are text.
+/// Inserts a child at position `at`; merges it with the preceding node if both are text.
 fn insert(parent: &Handle, at: usize, child: NodeOrText<Handle>) {
     let child = match child {
         NodeOrText::AppendNode(child) => child,

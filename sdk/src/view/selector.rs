@@ -1,4 +1,4 @@
-//! CSS selectors: what parses, and why something does not.
+//! CSS selectors: parsing and error messages.
 
 use std::fmt;
 
@@ -13,12 +13,13 @@ use selectors::parser::{
 
 use super::Document;
 
-/// A parsed CSS selector (a list with commas is one selector): Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
-/// `:nth-child(… of …)` and the like. Parse it once when it is used often.
+/// A parsed CSS selector or selector list: Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
+/// `:nth-child(… of …)` and so on. To use a selector repeatedly, parse it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector(pub(super) SelectorList<Css>);
 
-/// Why a selector does not parse, or why a search was given up: lower case, without the selector itself.
+/// Why a selector does not parse, or why a search was stopped: lower case, without the selector
+/// itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorError {
     reason: String,
@@ -28,7 +29,8 @@ impl Selector {
     /// Parses a selector.
     ///
     /// # Errors
-    /// The text is no selector, or uses a pseudo-class that has no meaning for a page at rest; the error says which.
+    /// If the text is not a selector, or uses a pseudo-class that has no meaning for a static page;
+    /// the error says which.
     pub fn parse(css: &str) -> Result<Self, SelectorError> {
         let grammar = Grammar {
             unknown: std::cell::RefCell::default(),
@@ -40,7 +42,8 @@ impl Selector {
             })
     }
 
-    /// For each entry of the name table whether an element of that name can match; empty when the selector does not say.
+    /// For each name-table entry whether an element of that name can match; empty if the selector
+    /// does not tell.
     pub(super) fn candidates(&self, document: &Document<'_>) -> Vec<bool> {
         let mut candidates = vec![false; document.tags.len()];
         for selector in self.0.slice() {
@@ -119,7 +122,7 @@ fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
     reason.to_owned()
 }
 
-/// The types of our selectors.
+/// Type parameters of the selectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Css;
 
@@ -147,7 +150,7 @@ impl ToCss for Word {
 
 impl PrecomputedHash for Word {
     fn precomputed_hash(&self) -> u32 {
-        // FNV-1a.
+        // FNV-1a hash.
         self.0.bytes().fold(0x811c_9dc5, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         })
@@ -167,10 +170,10 @@ impl SelectorImpl for Css {
     type PseudoElement = PseudoElement;
 }
 
-/// Pseudo-classes that a page at rest can answer.
+/// Pseudo-classes that are meaningful for a static page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PseudoClass {
-    /// `:any-link` and `:link`: nothing has been visited.
+    /// `:any-link` and `:link`: no link counts as visited.
     Link,
     Checked,
     Disabled,
@@ -179,7 +182,7 @@ pub(super) enum PseudoClass {
     Optional,
     /// `:lang(en)`, lower case.
     Lang(Box<str>),
-    /// `:hover` and others that need a person; they parse, and match nothing.
+    /// `:hover` and other pseudo-classes that need interaction; they parse but never match.
     Never(&'static str),
 }
 
@@ -208,7 +211,7 @@ impl NonTSPseudoClass for PseudoClass {
     }
 }
 
-/// There are none: a page at rest has elements only.
+/// Empty, because a static page has no pseudo-elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PseudoElement {}
 
@@ -220,9 +223,9 @@ impl ToCss for PseudoElement {
 
 impl selectors::parser::PseudoElement for PseudoElement {}
 
-/// What our selectors may contain.
+/// The selector syntax that is accepted.
 struct Grammar {
-    /// The pseudo-class or pseudo-element that was refused, for the error.
+    /// The rejected pseudo-class or pseudo-element, for the error message.
     unknown: std::cell::RefCell<String>,
 }
 
@@ -266,7 +269,7 @@ impl<'i> Parser<'i> for Grammar {
     }
 
     fn allow_forgiving_selectors(&self) -> bool {
-        // A caller who mistypes `:is(…)` should hear of it.
+        // Report a mistyped `:is(…)` to the caller instead of ignoring it.
         false
     }
 

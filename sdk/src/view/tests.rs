@@ -1,4 +1,4 @@
-//! The view on small pages; `testkit` makes them.
+//! Tests the view on small pages.
 
 use crate::testkit::{self, Page};
 use crate::{Kind, Mask, Namespace, Node, Selector, Step, Steps, Tag};
@@ -210,7 +210,8 @@ fn addresses_resolve_against_the_base() {
 
 #[test]
 fn many_siblings_are_matched_in_linear_time() {
-    // Only a release build can show it: the selectors crate's own assertions are quadratic.
+    // Quadratic time would only show in a release build; in debug builds the selectors crate's own
+    // assertions are quadratic.
     let n_siblings = if cfg!(debug_assertions) { 500 } else { 100_000 };
     let page = testkit::page(&"<p>x</p>".repeat(n_siblings));
     let document = page.document();

@@ -1,6 +1,6 @@
-//! A parsed expression.
+//! Abstract syntax tree of an expression.
 
-/// What an expression gives. Without variables it is known before evaluation.
+/// Static type of an expression. Without variables it is known before evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Nodes,
@@ -9,14 +9,15 @@ pub(super) enum Type {
     Boolean,
 }
 
-/// An expression. Operators of one precedence that follow each other are one flat chain, so that long sums need no deep recursion.
+/// An expression. Consecutive operators of the same precedence form one flat chain, so that long
+/// sums need no deep recursion.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(f64),
     Literal(Box<str>),
-    /// Unary minus, an odd number of them.
+    /// An odd number of unary minuses.
     Negate(Box<Expr>),
-    /// An even number of unary minuses: a number.
+    /// An even number of unary minuses: a conversion to a number.
     ToNumber(Box<Expr>),
     Chain(Box<Expr>, Vec<(Operator, Expr)>),
     Union(Vec<Expr>),
@@ -42,17 +43,17 @@ pub(super) enum Operator {
     Modulo,
 }
 
-/// A location path, or an expression with predicates and steps behind it.
+/// A location path, or an expression followed by predicates and steps.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) start: Start,
     pub(super) steps: Vec<Step>,
 }
 
-/// Where a path begins.
+/// Start of a path.
 #[derive(Clone, Debug)]
 pub(super) enum Start {
-    /// The document. Such a path gives the same from everywhere: its answer is kept under this number.
+    /// The document. Such a path yields the same result everywhere, cached under this index.
     Root(usize),
     Context,
     Filter(Box<Expr>, Vec<Predicate>),
@@ -82,26 +83,26 @@ pub(super) enum Axis {
     Own,
 }
 
-/// What a step takes of its axis.
+/// Node test of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     /// `node()`.
     Any,
     Text,
     Comment,
-    /// With its target when one is asked for.
+    /// With the required target, if any.
     ProcessingInstruction(Option<Box<str>>),
     /// `*`.
     AnyName,
-    /// A name, by its number in the expression.
+    /// A name, as an index into the expression's names.
     Name(usize),
 }
 
-/// A condition in brackets.
+/// A predicate.
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {
     pub(super) expr: Expr,
-    /// Whether the answer depends on the node's position among those that the predicate is asked of.
+    /// Whether the result depends on the node's position.
     pub(super) is_positional: bool,
 }
 
@@ -137,7 +138,7 @@ pub(super) enum Function {
     True,
 }
 
-/// Each function's name, the least and the greatest number of its arguments, and what it gives.
+/// Name, minimum and maximum number of arguments, and result type of each function.
 pub(super) const FUNCTIONS: [(&str, Function, usize, usize, Type); 27] = [
     ("boolean", Function::Boolean, 1, 1, Type::Boolean),
     ("ceiling", Function::Ceiling, 1, 1, Type::Number),
@@ -187,7 +188,7 @@ pub(super) const FUNCTIONS: [(&str, Function, usize, usize, Type); 27] = [
 ];
 
 impl Expr {
-    /// What the expression gives.
+    /// Static type of the expression.
     pub(super) fn type_of(&self) -> Type {
         match self {
             Self::Number(_) | Self::Negate(_) | Self::ToNumber(_) => Type::Number,
@@ -200,8 +201,8 @@ impl Expr {
         }
     }
 
-    /// Whether the expression asks for the position or the number of the nodes it is evaluated on. What stands in predicates
-    /// inside of it has positions of its own.
+    /// Whether the expression depends on the position or size of its context. Nested predicates
+    /// have a context of their own.
     fn asks_for_position(&self) -> bool {
         match self {
             Self::Number(_) | Self::Literal(_) => false,
@@ -271,7 +272,7 @@ impl Axis {
         })
     }
 
-    /// Whether positions on this axis count against document order.
+    /// Whether this is a reverse axis, on which positions count against document order.
     pub(super) fn is_reverse(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Going along axes.
+//! Evaluates axes.
 
 use super::XPathError;
 use super::ast::{Axis, Test};
@@ -6,16 +6,17 @@ use super::pool::Keys;
 use super::tree::{BYTES_A_STEP, Key, Tree};
 use crate::view::arrays::kind;
 
-/// Which nodes one gathering has seen.
+/// Nodes visited during one collection.
 #[derive(Default)]
 pub(super) struct Marks {
     seen: Vec<u32>,
-    /// The number of the gathering; nodes that carry it have been seen.
+    /// Number of the current collection; nodes marked with it have been visited.
     round: u32,
 }
 
 impl<'a> Tree<'a> {
-    /// The first node to be seen in `from..end`, not going into it; contents of templates are passed over.
+    /// The next visible node in `from..end`, without descending into it; skips the contents of
+    /// templates.
     fn next_in(&self, mut from: u32, end: u32) -> Result<Option<u32>, XPathError> {
         loop {
             let next = self.arrays.first_kept(from, end);
@@ -27,8 +28,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Goes along an axis in its own direction and shows what passes the test, until `visit` says that it is enough.
-    /// Whether it did.
+    /// Walks an axis in its own direction and passes each node that passes the test to `visit`,
+    /// until `visit` returns `true`. Returns whether it did.
     pub(super) fn along(
         &self,
         axis: Axis,
@@ -76,7 +77,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The first node that follows: of an attribute also what is inside its element.
+    /// The first node of the `following` axis; for an attribute, this includes the content of its
+    /// element.
     pub(super) fn following_start(&self, from: Key) -> u32 {
         match from.attribute() {
             Some(_) => from.node + 1,
@@ -117,7 +119,7 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// The nodes in `start..end` that do not stand in others there.
+    /// The top-level nodes in `start..end`, without their descendants.
     fn siblings(
         &self,
         start: u32,
@@ -152,7 +154,7 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// What stands before a node and does not contain it, the nearest first.
+    /// The `preceding` axis: nodes before this one except its ancestors, nearest first.
     fn backwards(
         &self,
         node: u32,
@@ -211,7 +213,8 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// Adds what an axis has from any of these nodes to `found`, each once, in document order; `contexts` are in document order.
+    /// Adds the nodes on an axis of any of these nodes to `found`, without duplicates and in
+    /// document order. `contexts` must be in document order.
     pub(super) fn gather(
         &self,
         axis: Axis,
@@ -229,7 +232,7 @@ impl<'a> Tree<'a> {
                 self.along(axis, test, only, &mut add)?;
             }
             (Axis::Following, _) => {
-                // What follows any of them follows the one that ends first.
+                // The nodes following any context node are those following the one that ends first.
                 let start = contexts
                     .iter()
                     .map(|&context| self.following_start(context))
@@ -273,7 +276,7 @@ impl<'a> Tree<'a> {
         Ok(found)
     }
 
-    /// On these axes, what lies beyond a node that has been seen has been seen too.
+    /// For axes on which everything beyond a visited node has been visited too.
     fn gather_marked(
         &self,
         axis: Axis,
@@ -304,7 +307,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Sorts, each once.
+/// Sorts the nodes in document order and removes duplicates.
 pub(super) fn in_order(keys: &mut Vec<Key>) {
     if !keys.is_sorted_by(|one, other| one < other) {
         keys.sort_unstable();

@@ -1,4 +1,4 @@
-//! An expression on a node.
+//! Evaluates expressions.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -11,19 +11,19 @@ use super::pool::{Keys, Set, Text};
 use super::tree::{Key, Tree};
 use super::values;
 
-/// Evaluates expressions on one tree; every method gives the answer as the type it is named after.
+/// Evaluates expressions on one tree; each method returns the result as the type it is named after.
 pub(super) struct Evaluator<'a> {
     pub(super) tree: Tree<'a>,
-    /// Answers of the paths that begin at the document.
+    /// Cached results of the paths that start at the document.
     roots: RefCell<Vec<Option<Rc<[Key]>>>>,
-    /// The first element of each id.
+    /// First element with each id.
     ids: OnceCell<HashMap<&'a str, u32>>,
 }
 
-/// Sets up to this size are compared without a table that grows.
+/// Sets of up to this size are compared without a hash table.
 const SMALL_SET: usize = 16;
 
-/// What an expression is evaluated on.
+/// Evaluation context of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Focus {
     pub(super) key: Key,
@@ -32,7 +32,7 @@ pub(super) struct Focus {
 }
 
 impl Focus {
-    /// One node by itself.
+    /// A context of one node.
     pub(super) fn only(key: Key) -> Self {
         Self {
             key,
@@ -64,7 +64,7 @@ impl<'a> Evaluator<'a> {
                 Ok(Set::Own(all))
             }
             Expr::Call(Function::Id, arguments) => self.elements_by_id(&arguments[0], focus),
-            // Whatever else is no set of nodes; the parser lets none of it come here.
+            // No other expression is a node-set; the parser rejects them here.
             _ => Ok(Set::Own(self.tree.pool.keys())),
         }
     }
@@ -165,7 +165,8 @@ impl<'a> Evaluator<'a> {
             self.filter(&mut keys, predicates)?;
             return Ok(keys);
         }
-        // Positions count from each context node anew. A number as the first predicate ends the search.
+        // Positions restart at each context node. A number as the first predicate ends the search
+        // early.
         let limit = match predicates.first().map(|predicate| &predicate.expr) {
             Some(Expr::Number(number)) => *number as usize,
             _ => usize::MAX,
@@ -188,7 +189,7 @@ impl<'a> Evaluator<'a> {
         Ok(all)
     }
 
-    /// Leaves what passes all predicates; positions are those in `keys`.
+    /// Retains the nodes that satisfy all predicates; positions refer to `keys`.
     fn filter(&self, keys: &mut Vec<Key>, predicates: &'a [Predicate]) -> Result<(), XPathError> {
         for predicate in predicates {
             if let Expr::Number(number) = predicate.expr {
@@ -222,7 +223,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether any node of a set passes. A path of one step is left as soon as one does.
+    /// Whether any node of a set passes. Evaluates a single-step path lazily.
     fn any(
         &self,
         expr: &'a Expr,
@@ -250,7 +251,7 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// The first node of a set in document order.
+    /// First node of a set in document order.
     pub(super) fn first(&self, expr: &'a Expr, focus: Focus) -> Result<Option<Key>, XPathError> {
         if single_step(expr).is_none_or(|step| step.axis.is_reverse()) {
             return Ok(self.nodes(expr, focus)?.first().copied());
@@ -365,7 +366,7 @@ impl<'a> Evaluator<'a> {
         Ok(values::compare(operator, left, right))
     }
 
-    /// Whether any node compares so with a string or a number.
+    /// Whether any node of a set satisfies the comparison with a string or a number.
     fn compare_nodes(
         &self,
         nodes: &'a Expr,
@@ -388,7 +389,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Whether two sets have a pair of nodes with equal, or with different, text.
+    /// Whether there is a pair of nodes from the two sets with equal, or with different, text.
     #[expect(
         clippy::mutable_key_type,
         reason = "the pool behind a text has no part in its hash"
@@ -399,7 +400,7 @@ impl<'a> Evaluator<'a> {
             self.tree.spend(1)?;
             seen.insert(self.tree.string_value(key)?);
             if !equal && seen.len() > 1 {
-                // Whatever the other side has, one of these two is different from it.
+                // Every node of the other set differs from one of these two.
                 return Ok(!right.is_empty());
             }
         }
@@ -413,7 +414,7 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// The least and the greatest number among the texts of the nodes; `None` without any number.
+    /// Minimum and maximum of the nodes' numeric values; `None` if no value is a number.
     fn range_of(&self, keys: &[Key]) -> Result<Option<(f64, f64)>, XPathError> {
         let mut range: Option<(f64, f64)> = None;
         for &key in keys {
@@ -472,7 +473,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The step of a path that is one step from the context node, with predicates that do not count.
+/// The step of a path that has a single step from the context node and no positional predicates.
 fn single_step(expr: &Expr) -> Option<&Step> {
     match expr {
         Expr::Path(Path {

@@ -1,4 +1,4 @@
-//! Tokens to an expression (XPath 1.0, chapters 2 and 3).
+//! Parses tokens into an expression (XPath 1.0, chapters 2 and 3).
 
 use super::XPathError;
 use super::ast::{
@@ -6,19 +6,19 @@ use super::ast::{
 };
 use super::lexer::{Kind, Token, tokens};
 
-/// The most parentheses, brackets and calls in one another.
+/// Maximum nesting depth of parentheses, brackets and calls.
 pub(super) const NESTING_MAX: usize = 40;
 
-/// A parsed expression with what evaluation has to set up.
+/// A parsed expression with the data that evaluation needs.
 pub(super) struct Parsed {
     pub(super) expr: Expr,
-    /// Names of name tests; [`Test::Name`] counts into them.
+    /// Names in node tests; [`Test::Name`] indexes them.
     pub(super) names: Vec<Box<str>>,
-    /// Number of paths that begin at the document.
+    /// Number of paths that start at the document.
     pub(super) n_roots: usize,
 }
 
-/// Operators by precedence, loosest first.
+/// Operators by precedence, lowest first.
 const LEVELS: [&[(&str, Operator)]; 6] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -61,7 +61,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, XPathError> {
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token<'a>>,
-    /// Index of the next token; the last one is never passed.
+    /// Index of the next token; never moves past the last one.
     next: usize,
     depth: usize,
     names: Vec<Box<str>>,
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
 
-    /// Takes the mark when it is next.
+    /// Consumes the next token if it is this mark.
     fn take(&mut self, mark: &'static str) -> bool {
         let is_next = self.peek() == Kind::Mark(mark);
         if is_next {
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
         Ok(expr)
     }
 
-    /// Operands of one precedence with the operators between them.
+    /// Parses operands and operators of one precedence.
     fn level(&mut self, level: usize) -> Result<Expr, XPathError> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary();
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A primary expression, perhaps with predicates and steps behind it.
+    /// Parses a primary expression with optional predicates and steps.
     fn filter(&mut self) -> Result<Expr, XPathError> {
         let start = self.next;
         let primary = self.primary()?;
@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
         Ok(Expr::Call(function, arguments))
     }
 
-    /// One step and those after it. `steps` are those before.
+    /// Parses the remaining steps and appends them to `steps`.
     fn steps(&mut self, mut steps: Vec<Step>) -> Result<Vec<Step>, XPathError> {
         loop {
             let step = self.step()?;
@@ -416,13 +416,13 @@ fn bare(axis: Axis) -> Step {
     }
 }
 
-/// What `//` stands for.
+/// The step that `//` abbreviates.
 fn any_below() -> Step {
     bare(Axis::DescendantOrSelf)
 }
 
-/// Adds a step. `//` and a child step are one descendant step unless positions are asked for, which count among the children of
-/// each parent.
+/// Appends a step. Merges `//` and a child step into one descendant step, unless positions matter,
+/// which count among the children of each parent.
 fn add_step(steps: &mut Vec<Step>, mut step: Step) {
     let after_any_below = steps.last().is_some_and(|last| {
         last.axis == Axis::DescendantOrSelf && last.test == Test::Any && last.predicates.is_empty()

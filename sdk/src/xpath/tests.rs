@@ -4,7 +4,7 @@ use crate::{Kind, testkit};
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>T</title><body><ul id=u><li class=x>1<li>2 <b>two</b><li>3</ul><p id=a>one<!--c--><a href=h title=t>more</a></p><p>two";
 
-/// Names of elements, attributes with `@`, texts in quotes.
+/// Element names, attributes with `@`, and quoted texts.
 fn show(value: &Value<'_>) -> String {
     match value {
         Value::Nodes(items) => {
@@ -259,7 +259,7 @@ fn long_and_deep_expressions_are_refused() {
         error(&deep),
         "the expression is nested more than 40 levels deep at character 41"
     );
-    // Chains are flat: length alone bounds them.
+    // Chains are flat, so only the length of the expression limits them.
     check(&("1".to_owned() + &"+1".repeat(4_000)), "4001");
     check(&("-".repeat(9_000) + "1"), "1");
     check(&("//li".to_owned() + &"/.".repeat(4_000)), "li li li");
@@ -269,7 +269,7 @@ fn long_and_deep_expressions_are_refused() {
 
 #[test]
 fn the_deepest_expression_fits_on_a_small_stack() {
-    // A plugin in the server has half a mebibyte.
+    // A plugin in the server has a stack of half a mebibyte.
     let run = || {
         let page = testkit::page(&"<b>".repeat(500));
         for (open, close) in [
@@ -357,7 +357,7 @@ fn ordinary_paths_take_a_few_steps_a_node() {
     }
 }
 
-/// Pieces that expressions are made of, and some that they are not.
+/// Fragments of expressions, valid and invalid.
 const PIECES: [&str; 64] = [
     "//",
     "/",

@@ -1,28 +1,29 @@
-//! The declarations that hide, and when they do.
+//! Style declarations that hide an element.
 
 use super::{HiddenBy, colour};
 use crate::view::style::{Declaration, Declarations};
 use crate::view::{Element, Node};
 
-/// Pixels from which a place is far outside: sideways or upwards by this much, nothing of a usual box is left on the page.
+/// Offset in pixels that moves a box of usual size off the page, to the left or upwards.
 const FAR_PX: f32 = 999.0;
-/// Pixels of a strip that is wider than a screen: what is moved aside with it is the rest of a row of slides.
+/// Width in pixels of a strip wider than a screen: a slider that is moved sideways by its own
+/// script.
 const STRIP_PX: f32 = 2000.0;
-/// Nodes inside an element that are looked at for a style of their own.
+/// Maximum number of descendants to examine for their own style.
 const INSIDE_MAX: usize = 200;
 
-/// Bytes of another element's style that are read.
+/// Maximum length of another element's style, in bytes.
 const STYLE_BYTES_MAX: usize = 500;
-/// Attributes of another element that are looked at.
+/// Maximum number of another element's attributes to examine.
 const ATTRIBUTES_MAX: usize = 8;
 
 macro_rules! properties {
     ($($field:ident $name:literal)*) => {
-        /// The values of the properties that can hide.
+        /// Values of the properties that can hide an element.
         #[derive(Clone, Copy, Debug, Default)]
         pub(super) struct Style<'a> {
             $($field: Value<'a>,)*
-            /// Whether it says how the element moves or changes.
+            /// Whether the style animates the element.
             is_animated: bool,
         }
 
@@ -108,12 +109,12 @@ impl<'a> Style<'a> {
         }
     }
 
-    /// Whether it says how the element is displayed.
+    /// Whether the style sets a visible `display`.
     pub(super) fn is_displayed(&self) -> bool {
         self.display.text.is_some() && !self.display.is("none")
     }
 
-    /// What of it hides the element.
+    /// What in this style hides the element.
     pub(super) fn hides(&self, element: Element<'a>) -> Option<HiddenBy> {
         if self.display.is("none") {
             Some(HiddenBy::Display)
@@ -139,16 +140,17 @@ impl<'a> Style<'a> {
         opacity.is_some_and(|text| text.parse::<f32>().is_ok_and(|opacity| opacity <= 0.0))
     }
 
-    /// Whether a script could make it appear: it moves or changes by its style, or has a handle that a script finds it by. What lets
-    /// clicks through is not there for anyone.
+    /// Whether a script is likely to make the element appear: its style animates it, or it has a
+    /// class or id by which a script can find it. An element without pointer events is not meant to
+    /// be used.
     fn may_appear(&self, element: Element<'a>) -> bool {
         let is_handle = |name: &str| matches!(name, "class" | "id") || name.starts_with("data-");
         !self.pointer_events.is("none")
             && (self.is_animated || element.attrs().any(|(name, _)| is_handle(name)))
     }
 
-    /// A box without height or width whose content does not stand out of it. Padding makes it a box again, as
-    /// boxes that keep a ratio do, and a transition tells of a box that opens.
+    /// Whether the box has no height or width and its content does not overflow. Padding gives the
+    /// box a size (aspect-ratio boxes), and a transition suggests that it expands.
     fn has_no_size(&self) -> bool {
         let clips = [self.overflow, self.overflow_x, self.overflow_y]
             .iter()
@@ -162,7 +164,8 @@ impl<'a> Style<'a> {
         clips && !is_padded && !self.is_animated && sizes.iter().any(is_none)
     }
 
-    /// A font without size, unless something inside has a font of its own: containers are set so to lose the gaps between their parts.
+    /// Whether the font size is zero and no descendant sets its own: containers use this to remove
+    /// the gaps between inline blocks.
     fn has_no_letters(&self, element: Element<'a>) -> bool {
         let is_none = self.font_size.pixels().is_some_and(|pixels| pixels <= 0.0);
         let has_own = |inside: Element<'_>| is_found(inside) || says(inside, "font-size");
@@ -215,17 +218,17 @@ impl<'a> Style<'a> {
     }
 }
 
-/// What text stands on.
+/// Background behind a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paper {
-    /// Not said.
+    /// Not specified.
     None,
     Plain(colour::Colour),
-    /// A picture, a gradient, something that shines through.
+    /// An image, a gradient, or something translucent.
     Unknown,
 }
 
-/// The background around an element, as far as no class between could set another.
+/// Background around an element, up to the first ancestor whose class could set another one.
 fn paper_around(element: Element<'_>) -> Paper {
     const LEVELS_MAX: usize = 8;
     let mut inner = element;
@@ -242,7 +245,7 @@ fn paper_around(element: Element<'_>) -> Paper {
     Paper::None
 }
 
-/// The style of another element; empty when it is too long to be read again and again.
+/// Style of another element; empty if it is too long to parse repeatedly.
 fn short_style(element: Element<'_>) -> &str {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     let style = attributes.find(|(name, _)| *name == "style");
@@ -258,13 +261,13 @@ fn says(element: Element<'_>, property: &str) -> bool {
         .is_some()
 }
 
-/// Whether a style sheet may well speak of this very element.
+/// Whether a style sheet is likely to target this element.
 fn is_found(element: Element<'_>) -> bool {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     attributes.any(|(name, _)| matches!(name, "class" | "id"))
 }
 
-/// Whether a property sets an element in motion.
+/// Whether a property animates an element.
 fn is_motion(property: &str) -> bool {
     const NAMES: &[&str] = &[
         "transition",
@@ -282,7 +285,7 @@ fn is_motion(property: &str) -> bool {
     })
 }
 
-/// Whether one of the first elements inside an element, or too many to look at, is such a one.
+/// Whether the predicate holds for a descendant, or there are too many to examine.
 fn has_inside(element: Element<'_>, is_such: impl Fn(Element<'_>) -> bool) -> bool {
     let mut inside = element.descendants();
     let is_found = inside
@@ -293,7 +296,8 @@ fn has_inside(element: Element<'_>, is_such: impl Fn(Element<'_>) -> bool) -> bo
     is_found || inside.next().is_some()
 }
 
-/// A length in CSS pixels, with usual sizes of letters and screens; `None` for percentages and what is no length.
+/// Converts a length to CSS pixels, assuming common font and screen sizes; `None` for percentages
+/// and anything that is not a length.
 fn pixels(text: &str) -> Option<f32> {
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let (number, unit) = text.split_at(text.find(|c| !is_part(c)).unwrap_or(text.len()));
@@ -313,7 +317,7 @@ fn pixels(text: &str) -> Option<f32> {
     Some(number * factor)
 }
 
-/// Whether a `clip` leaves a pixel at most.
+/// Whether a `clip` leaves at most one pixel.
 fn is_empty_rect(clip: &str) -> bool {
     let Some(edges) = arguments(clip, "rect") else {
         return false;
@@ -331,7 +335,8 @@ fn is_empty_rect(clip: &str) -> bool {
     }
 }
 
-/// Whether a `clip-path` leaves nothing: `inset` by half or more, a circle without size.
+/// Whether a `clip-path` leaves nothing visible: `inset` of at least 50 %, or a circle of size
+/// zero.
 fn is_empty_path(path: &str) -> bool {
     let percent = |text: &str| text.strip_suffix('%')?.parse::<f32>().ok();
     if let Some(inset) = arguments(path, "inset") {
@@ -346,7 +351,7 @@ fn is_empty_path(path: &str) -> bool {
     })
 }
 
-/// What stands in the brackets of `name(…)`.
+/// Arguments of the CSS function `name(…)`.
 fn arguments<'v>(value: &'v str, name: &str) -> Option<&'v str> {
     let (called, rest) = value.split_once('(')?;
     let is_it = called.trim_ascii().eq_ignore_ascii_case(name);

@@ -1,8 +1,8 @@
-//! What hides, and what does not.
+//! Tests which elements count as hidden.
 
 use crate::testkit;
 
-/// What hides the first `<x-x>` of a page, or its element `#x`.
+/// Checks what hides the first `<x-x>` element of a page, or the element `#x`.
 #[track_caller]
 fn check(html: &str, expected: &str) {
     let page = testkit::page(html);
