@@ -1,33 +1,44 @@
-//! The C interface of native plugins: every `#[repr(C)]` layout, number and rule in one file
-//! without dependencies.
+//! C interface of native plugins: all `#[repr(C)]` layouts, numbers and rules, without
+//! dependencies.
 //!
-//! A native plugin is a `cdylib` with five functions. They may be called from several threads at
-//! once; none of them keeps a pointer of the caller after it returns, and none lets a panic out.
+//! A native plugin is a `cdylib` that exports five functions. They may be called from several
+//! threads at once. None of them keeps a pointer of the caller after it returns, and none lets
+//! a panic unwind into the caller.
 //!
-//! | symbol | signature | meaning |
-//! |---|---|---|
-//! | `trawl_plugin_abi` | `extern "C" fn() -> u32` | [`VERSION`]; ask it first, and call nothing else when it differs |
-//! | `trawl_plugin_kind` | `extern "C" fn() -> u32` | one of [`kind`] |
-//! | `trawl_plugin_describe` | `unsafe extern "C" fn(*mut Reply)` | what the plugin says of itself, as JSON text (below) |
-//! | `trawl_plugin_call` | `unsafe extern "C" fn(*const Call, *mut Reply)` | one call of the plugin |
-//! | `trawl_plugin_free` | `unsafe extern "C" fn(*mut Reply)` | gives back what the two above put into a reply |
+//! - `trawl_plugin_abi`, a [`NumberFn`]: returns [`VERSION`]. Call it first; if the version
+//!   differs, call nothing else.
+//! - `trawl_plugin_kind`, a [`NumberFn`]: returns one of [`kind`].
+//! - `trawl_plugin_describe`, a [`ReplyFn`]: writes the plugin's description as JSON (see
+//!   below).
+//! - `trawl_plugin_call`, a [`CallFn`]: runs the plugin.
+//! - `trawl_plugin_free`, a [`ReplyFn`]: frees a reply written by `describe` or `call`.
 //!
-//! A reply is written whole, whatever was in it (begin with [`Reply::EMPTY`]), and must be given
-//! back to the same plugin exactly once.
+//! A function overwrites the whole reply, whatever it contained (start with [`Reply::EMPTY`]).
+//! Every reply must be freed exactly once, by the plugin that wrote it.
 //!
-//! `describe` answers with status [`status::TEXT`] and
-//! `{"name":"…","version":"…","summary":"…","options_schema":"…","needs":["source","body"]}`; the
-//! schema is JSON text inside a string, as in `wit/types/1`.
+//! `describe` replies with status [`status::TEXT`] and a JSON object like this, with the
+//! options schema as JSON text inside a string, as in `wit/types/1`:
 //!
-//! What `call` reads and answers, by kind (besides the failures of [`status`], whose payload is the
-//! reason as UTF-8):
+//! ```json
+//! {
+//!   "name": "…", "version": "…", "summary": "…", "options_schema": "…",
+//!   "needs": ["source", "body"]
+//! }
+//! ```
 //!
-//! | kind | reads of [`Call`] | status and payload |
-//! |---|---|---|
-//! | format | document, source, options | [`status::TEXT`]: UTF-8, or [`status::BYTES`] |
-//! | filter | document, options | [`status::BYTES`]: the mask, a bit a node |
-//! | extractor | document, source, options | [`status::TEXT`]: one JSON value |
-//! | chunker | text, options | [`status::SPANS`]: pairs of `u32` start and end, native byte order, aligned to four bytes |
+//! `call` reads these fields of [`Call`] and writes one of these replies. A failure has one of
+//! the other codes in [`status`] and a reason in UTF-8 as its payload.
+//!
+//! | kind | fields of [`Call`] | status | payload |
+//! |---|---|---|---|
+//! | format | document, source, options | [`status::TEXT`] | UTF-8 text |
+//! | | | [`status::BYTES`] | bytes |
+//! | filter | document, options | [`status::BYTES`] | mask with one bit per node |
+//! | extractor | document, source, options | [`status::TEXT`] | one JSON value |
+//! | chunker | text, options | [`status::SPANS`] | pairs of `u32`, start and end |
+//!
+//! The numbers of a [`status::SPANS`] payload are in native byte order and aligned to four
+//! bytes.
 
 /// Version of this interface. Any change to a layout, a number or a rule in this file changes it.
 pub const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
-//! What the author of a Trawl plugin links.
+//! SDK for authors of Trawl plugins.
 //!
 //! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`],
-//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)) and one line that
+//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)), and one line that
 //! exports it:
 //!
 //! ```
@@ -13,7 +13,7 @@
 //!     type Options = ();
 //!
 //!     fn info() -> Info {
-//!         Info::new("headings", env!("CARGO_PKG_VERSION"), "The headings of a page, one a line")
+//!         Info::new("headings", env!("CARGO_PKG_VERSION"), "The headings of a page, one per line")
 //!     }
 //!
 //!     fn render(document: &Document, _: Source, _: ()) -> Result<Output, Failure> {
@@ -26,8 +26,8 @@
 //! trawl_sdk::export!(format: Headings);
 //! ```
 //!
-//! The page comes parsed, as a [`Document`]; `testkit` (a feature) runs the plugin on a page in a
-//! test. The guide is `README.md`.
+//! The host passes the parsed page as a [`Document`]. The feature `testkit` adds a module that runs
+//! a plugin on a page in a test. The guide is `README.md`.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, reason = "a test says what it expects")

@@ -1,10 +1,10 @@
-//! Analysts: what a page says, found out by rules first and refined by a language model where there
-//! is one.
+//! Analysts: analyse a page by rules, and refine the result with a language model if there is one.
 //!
 //! An analyst is a type that implements [`Analyst`]. [`start`](Analyst::start) does what needs no
-//! model, and is done, or puts a [`Question`]. The host asks the model and calls
-//! [`resume`](Analyst::resume) with the [`Reply`], in a fresh instance that knows what the memo
-//! tells. What a model says is untrusted: check it, and drop what does not stand in the page.
+//! model and returns the result or a [`Question`]. The host asks the model and calls
+//! [`resume`](Analyst::resume) with the [`Reply`] in a fresh instance; state is carried over in the
+//! memo. The model's output is untrusted: verify it and drop everything that the page does not
+//! support.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -14,11 +14,15 @@
 //! struct Language;
 //!
 //! impl Language {
-//!     /// The language that the page claims, which needs no model.
-//!     fn claimed(task: &Task<'_, ()>) -> Value {
+//!     /// The language that the page declares, which needs no model.
+//!     fn declared(task: &Task<'_, ()>) -> Value {
 //!         match &task.subject {
-//!             Subject::Page { document, .. } => document.html().and_then(|html| html.attr("lang")).into(),
-//!             Subject::Pages(findings) => findings.iter().map(|finding| finding.value["language"].clone()).collect(),
+//!             Subject::Page { document, .. } => {
+//!                 document.html().and_then(|html| html.attr("lang")).into()
+//!             }
+//!             Subject::Pages(findings) => {
+//!                 findings.iter().map(|finding| finding.value["language"].clone()).collect()
+//!             }
 //!         }
 //!     }
 //! }
@@ -31,15 +35,15 @@
 //!     }
 //!
 //!     fn start(task: &Task<'_, ()>) -> Result<Step, Failure> {
-//!         let claimed = Self::claimed(task);
+//!         let declared = Self::declared(task);
 //!         match (&task.subject, &task.model) {
-//!             (Subject::Page { document, .. }, Some(_)) if claimed.is_null() => {
+//!             (Subject::Page { document, .. }, Some(_)) if declared.is_null() => {
 //!                 let question = Question::new(json!({"enum": ["en", "fr", "other"]}))
 //!                     .system("Which language is this text in?")
 //!                     .user(document.text());
 //!                 Ok(question.ask(Vec::new()))
 //!             }
-//!             _ => Ok(Step::Done(json!({"language": claimed}))),
+//!             _ => Ok(Step::Done(json!({"language": declared}))),
 //!         }
 //!     }
 //!
@@ -47,7 +51,7 @@
 //!         let note = reply.note();
 //!         let language = match reply {
 //!             Reply::Answer(answer) if answer != "other" => answer,
-//!             _ => Self::claimed(task),
+//!             _ => Self::declared(task),
 //!         };
 //!         Ok(Step::Done(json!({"language": language, "model": note})))
 //!     }

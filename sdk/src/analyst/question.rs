@@ -114,7 +114,8 @@ impl Question {
 }
 
 impl Reply<'_> {
-    /// Value of the `model` field of an answer: `{"used":true}`, or `{"used":false,"reason":"…"}`.
+    /// Value of the `model` field of an answer: `{"used":true}`, or
+    /// `{"used":false,"reason":"…"}`.
     pub fn note(&self) -> Value {
         match self {
             Self::Answer(_) => json!({"used": true}),

@@ -1,9 +1,9 @@
-//! What chunkers share: pieces of a number of units, cut where a reader would cut.
+//! Cuts a text into pieces of a given number of units; shared by all chunkers.
 //!
-//! A chunker finds where the units of a text begin (words, lines, …); [`pieces`] and
-//! [`pieces_within`] make spans of them. The spans together are the text. A chunker gets nothing
-//! but the text, so markdown is told by its own marks ([`Blocks`], [`heading_at_end`]); text
-//! without such marks is cut after every so many units.
+//! A chunker determines where the units of a text start (words, lines, …); [`pieces`] and
+//! [`pieces_within`] group them into spans. Concatenated, the spans are the text. A chunker sees
+//! only the text, so markdown is recognised by its syntax ([`Blocks`], [`heading_at_end`]); text
+//! without markdown is cut at exactly the given number of units.
 //!
 //! ```
 //! use trawl_sdk::{Chunker, Failure, Info, Span, chunk};

@@ -27,9 +27,9 @@ pub struct Prefix {
     pub n_opaque: usize,
 }
 
-/// Parses the JavaScript value (object, array, string, …) at the start of a text, after white space
-/// and comments. Code inside it becomes null. Ignores what follows the value. `None` if no value
-/// starts there or it does not fit the budget.
+/// Parses the JavaScript value (object, array, string, …) at the start of a text, after white
+/// space and comments. Code inside it becomes null. Ignores what follows the value. `None` if
+/// no value starts there or it does not fit the budget.
 pub fn prefix(text: &str, budget: &mut Budget) -> Option<Prefix> {
     prefix_with(text, &[], budget)
 }
@@ -359,7 +359,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Parses a constructor call: `new Date("…")` becomes its argument, and so does `new Set([…])`.
+    /// Parses a constructor call: `new Date("…")` becomes its argument, and so does `new
+    /// Set([…])`.
     fn made(&mut self) -> Value {
         self.skip_blanks();
         self.at = self.after_word(is_word_byte);

@@ -1,13 +1,14 @@
-//! Provider adapters: the protocol of one third-party scraping service, as a state machine without
-//! I/O.
+//! Provider adapters: the protocol of one third-party scraping service, as a state machine.
 //!
-//! An adapter is a type that implements [`Provider`]. [`start`](Provider::start) turns the page
-//! that is wanted into the first request, [`resume`](Provider::resume) turns the reply into the
-//! page, a failure, or one more request. The host sends; it fills the credentials in, which the
-//! adapter only names, and cuts them out of every reply.
+//! An adapter is a type that implements [`Provider`] and does no I/O. [`start`](Provider::start)
+//! turns a task into the first request; [`resume`](Provider::resume) turns the reply into the page,
+//! a failure, or another request. The host sends the requests. Adapters reference credentials only
+//! by name: the host inserts them into requests and removes them from replies.
 //!
 //! ```
-//! use trawl_sdk::provider::{Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task};
+//! use trawl_sdk::provider::{
+//!     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
+//! };
 //!
 //! struct Acme;
 //!
@@ -15,7 +16,8 @@
 //!     type Settings = ();
 //!
 //!     fn describe() -> Description {
-//!         Description::new("acme", env!("CARGO_PKG_VERSION"), "Acme (Fetch API)", "https://api.acme.example")
+//!         let version = env!("CARGO_PKG_VERSION");
+//!         Description::new("acme", version, "Acme (Fetch API)", "https://api.acme.example")
 //!             .credentials(&["ACME_KEY"])
 //!             .hosts(&["api.acme.example"])
 //!             .plain(Abilities::SERVES | Abilities::BINARY)
@@ -23,8 +25,8 @@
 //!     }
 //!
 //!     fn start(task: &Task, _: ()) -> Result<Step, Failure> {
-//!         let request = Request::get(task.at("/fetch")).query("url", &task.url).bearer("ACME_KEY");
-//!         Ok(request.send())
+//!         let request = Request::get(task.at("/fetch"));
+//!         Ok(request.query("url", &task.url).bearer("ACME_KEY").send())
 //!     }
 //!
 //!     fn resume(task: &Task, _: (), _memo: &[u8], reply: &Reply) -> Result<Step, Failure> {

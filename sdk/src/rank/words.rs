@@ -11,8 +11,8 @@ const ARTICLE_BYTES_MAX: usize = 5;
 const ELIDED_BYTES_MIN: usize = 3;
 
 /// Calls `visit` with every word of a text, in order and in lower case. Words follow Unicode
-/// Standard Annex 29; in scripts without spaces (Chinese, Japanese, Thai, …) they are the pairs of
-/// adjacent characters, and single characters without a neighbour.
+/// Standard Annex 29; in scripts without spaces (Chinese, Japanese, Thai, …) they are the pairs
+/// of adjacent characters, and single characters without a neighbour.
 pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut lower = String::new();
     let mut alone: Option<(usize, usize)> = None;

@@ -10,30 +10,28 @@
 //! # Ok::<(), trawl_sdk::xpath::XPathError>(())
 //! ```
 //!
-//! All of XPath 1.0 is there but variables and namespace prefixes, which are refused. The measure
-//! is `document.evaluate` of Chromium on an HTML page: names of HTML elements and of their
-//! attributes are compared without case, names without a prefix never mean an element of SVG or
-//! MathML (`*` and `*[name()='svg']` do), `lang()` asks `xml:lang` only, `namespace::` is always
-//! empty, `id()` knows the first element of an id, and the doctype is a node. Where Chromium and
-//! this module differ:
+//! Supports all of XPath 1.0 except variables and namespace prefixes, which are rejected. The
+//! reference is `document.evaluate` of Chromium on an HTML page: names of HTML elements and
+//! their attributes ignore case; names without a prefix never match SVG or MathML elements (`*`
+//! and `*[name()='svg']` do); `lang()` considers only `xml:lang`; `namespace::` is always
+//! empty; `id()` finds the first element with an id; and the doctype is a node. Differences
+//! from Chromium:
 //!
-//! - `string(12345678.5)` keeps all digits and never has an exponent, as the standard says;
-//!   Chromium gives six digits (`1.23457e+7`).
-//! - Characters are counted, not UTF-16 units: `string-length('😀')` is 1.
-//! - Only XML's four white space characters count in `number()`; Chromium also allows others around
-//!   a number.
-//! - In a predicate on an attribute, `/` is the document (`//@id[//h1]`); to Chromium it is the
-//!   attribute, and nothing is below it.
-//! - The text of the doctype is the empty string; in Chromium it equals no text that an expression
-//!   writes.
-//! - Attributes of one element come in the order of the source; Chromium sometimes gives them in
-//!   another order.
-//! - Where a set of nodes is needed, anything else is refused when the expression is parsed;
-//!   Chromium refuses it only when it gets to evaluating that part. To Chromium, an unknown
-//!   variable is an empty string.
-//! - Expressions have greatest lengths and depths, evaluation has a greatest number of steps.
-//! - Chromium's parser makes `<?name …?>` (but for `<?xml …?>`) a processing instruction; here it
-//!   is a comment.
+//! - `string(12345678.5)` has all digits and never an exponent, as the standard says; Chromium
+//!   writes six digits (`1.23457e+7`).
+//! - Strings are counted in characters, not UTF-16 units: `string-length('😀')` is 1.
+//! - `number()` ignores only XML's four white space characters; Chromium also ignores others.
+//! - In a predicate on an attribute, `/` is the document (`//@id[//h1]`); in Chromium it is the
+//!   attribute, which has no descendants.
+//! - The text of the doctype is the empty string; in Chromium it equals no string.
+//! - The attributes of an element are in source order; in Chromium their order sometimes
+//!   differs.
+//! - An expression of another type where a node-set is required is rejected by the parser;
+//!   Chromium rejects it only when it evaluates that part. An unknown variable is rejected too;
+//!   in Chromium it is an empty string.
+//! - Length and nesting of expressions and the steps of an evaluation are limited.
+//! - `<?name …?>` is a comment; Chromium makes it a processing instruction (except `<?xml
+//!   …?>`).
 
 mod ast;
 mod axes;
