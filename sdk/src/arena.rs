@@ -5,7 +5,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "an allocator hands out raw memory; WebAssembly without threads has one thread"
+    reason = "an allocator works with raw memory; WebAssembly without threads has one thread"
 )]
 
 use std::alloc::{GlobalAlloc, Layout};

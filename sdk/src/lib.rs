@@ -28,10 +28,7 @@
 //!
 //! The host passes the parsed page as a [`Document`]. The feature `testkit` adds a module that runs
 //! a plugin on a page in a test. The guide is `README.md`.
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, reason = "a test says what it expects")
-)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod abi;

@@ -21,8 +21,9 @@ pub(crate) fn read<T: DeserializeOwned + Default>(json: &str) -> Result<T, Failu
 
 /// Serialises an extractor's answer.
 pub(crate) fn write(answer: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(answer)
-        .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))
+    serde_json::to_string(answer).map_err(|error| {
+        Failure::Failed(format!("the answer cannot be serialised to JSON: {error}"))
+    })
 }
 
 /// Finds the invalid option by deserialising each one separately.

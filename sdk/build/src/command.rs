@@ -52,13 +52,13 @@ pub fn cargo(program: impl AsRef<OsStr>) -> Command {
 
 /// How a command with a time limit ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum Exit {
     /// It succeeded; holds its standard output.
-    Well(String),
+    Success(String),
     /// It failed; holds the last line of its standard error.
-    Badly(String),
+    Failure(String),
     /// It was killed at its time limit.
-    Late,
+    Timeout,
 }
 
 /// Runs `command` without input for at most `limit` and captures its output (at most 1 MiB per
@@ -66,7 +66,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// [`BuildError::Spawn`] if the program cannot be started.
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<Ended, BuildError> {
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<Exit, BuildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdin(Stdio::null())
@@ -85,17 +85,19 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<Ended, Build
                 // The process may have exited in the meantime, so these errors are ignored.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Ok(Ended::Late);
+                return Ok(Exit::Timeout);
             }
         }
     };
     let stdout = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
     if status.success() {
-        return Ok(Ended::Well(stdout));
+        return Ok(Exit::Success(stdout));
     }
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-    Ok(Ended::Badly(last.unwrap_or("no message").trim().to_owned()))
+    Ok(Exit::Failure(
+        last.unwrap_or("no message").trim().to_owned(),
+    ))
 }
 
 /// Sleeps between two polls of the child process.
@@ -126,7 +128,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo first >&2; echo second >&2; exit 3"]);
         let ended = run_within(&mut command, Duration::from_secs(10)).expect("sh starts");
-        assert_eq!(ended, Ended::Badly("second".to_owned()));
+        assert_eq!(ended, Exit::Failure("second".to_owned()));
     }
 
     #[test]
@@ -134,7 +136,7 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("30");
         let ended = run_within(&mut command, Duration::from_millis(50)).expect("sleep starts");
-        assert_eq!(ended, Ended::Late);
+        assert_eq!(ended, Exit::Timeout);
     }
 
     #[test]

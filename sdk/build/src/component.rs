@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_module_are_refused_by_name() {
+    fn invalid_modules_are_rejected_by_name() {
         let error = encode("odd", b"<html>").expect_err("not WebAssembly");
         assert!(error.to_string().contains("`odd`"), "{error}");
     }

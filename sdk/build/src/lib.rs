@@ -14,7 +14,7 @@ mod toolchain;
 
 use std::path::{Path, PathBuf};
 
-pub use command::{Ended, PROFILE_VARIABLES, cargo, run_within};
+pub use command::{Exit, PROFILE_VARIABLES, cargo, run_within};
 pub use component::encode;
 pub use toolchain::Way;
 
@@ -54,7 +54,7 @@ pub enum BuildError {
     /// No toolchain here can compile to WebAssembly and none could be installed; says what to
     /// install.
     #[error(
-        "no Rust on this machine can compile plugins ({tried}): run `rustup target add wasm32-unknown-unknown`, or on Debian \
+        "no Rust toolchain on this machine can compile plugins ({tried}): run `rustup target add wasm32-unknown-unknown`, or on Debian \
          as root `apt-get install {}`",
         debian::PACKAGES.join(" ")
     )]
@@ -71,18 +71,18 @@ pub enum BuildError {
         source: std::io::Error,
     },
     /// The folder has no `Cargo.toml`.
-    #[error("`{}` has no `Cargo.toml`: give the folder of a plugin crate, or make one with `trawl plugin new`", .0.display())]
+    #[error("`{}` has no `Cargo.toml`: pass the folder of a plugin crate, or create one with `trawl plugin new`", .0.display())]
     NoManifest(PathBuf),
     /// The code does not compile; the compiler's messages went to standard error.
-    #[error("the compiler refused the plugin; its messages are above")]
+    #[error("the plugin does not compile; see the messages above")]
     Compile,
     /// A package was built but produced no WebAssembly module.
     #[error(
-        "package `{0}` left no WebAssembly module: its `Cargo.toml` needs a `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
+        "package `{0}` produced no WebAssembly module: its `Cargo.toml` needs a `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
     )]
     NoModule(String),
     /// The module cannot be encoded as a component.
-    #[error("cannot make a component of `{name}`: {reason}")]
+    #[error("cannot encode `{name}` as a component: {reason}")]
     Encode {
         /// Library name of the package.
         name: String,
@@ -95,7 +95,7 @@ pub enum BuildError {
     )]
     NoPlugin(String),
     /// A file could not be read or written.
-    #[error("cannot use `{}`: {source}", path.display())]
+    #[error("cannot access `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -121,7 +121,10 @@ pub fn build(
     create_dir(&request.out_dir)?;
     create_dir(&request.target_dir)?;
     let toolchain = toolchain::find(request, progress)?;
-    progress(&format!("building plugins with {}", toolchain.in_words()));
+    progress(&format!(
+        "building plugins with {}",
+        toolchain.description()
+    ));
     let modules = compile::modules(request, &toolchain)?;
     modules
         .iter()

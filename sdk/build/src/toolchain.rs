@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::command::{Ended, cargo, run_within};
+use crate::command::{Exit, cargo, run_within};
 use crate::{BuildError, BuildRequest, debian};
 
 /// The compilation target of every plugin.
@@ -45,7 +45,7 @@ pub(crate) struct Programs {
 
 impl Toolchain {
     /// Human-readable description: version, sysroot and method.
-    pub(crate) fn in_words(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         let way = if self.builds_std {
             ", compiling the standard library too"
         } else {
@@ -72,7 +72,7 @@ pub(crate) fn find(
             continue;
         }
         let found = match way {
-            Way::Rustup => with_target(in_use.as_ref(), &request.target_dir, progress),
+            Way::Rustup => with_prebuilt_std(in_use.as_ref(), &request.target_dir, progress),
             Way::Source => with_source(in_use.as_ref()),
             Way::Debian => debian::install(progress).and_then(|()| with_source(in_use.as_ref())),
         };
@@ -97,7 +97,7 @@ struct Rust {
 impl Rust {
     /// The toolchain that `rustc` resolves to in `dir`.
     fn in_use(dir: &Path) -> Option<Self> {
-        Self::asked(|| {
+        Self::query(|| {
             let mut command = cargo("rustc");
             command.current_dir(dir);
             command
@@ -110,13 +110,13 @@ impl Rust {
         if !rustc.is_file() || !sysroot.join("bin/cargo").is_file() {
             return None;
         }
-        Self::asked(|| cargo(&rustc))
+        Self::query(|| cargo(&rustc))
     }
 
     /// Asks a compiler for its sysroot and version.
-    fn asked(rustc: impl Fn() -> Command) -> Option<Self> {
-        let sysroot = answer(rustc().args(["--print", "sysroot"]))?;
-        Self::parse(sysroot.trim(), &answer(rustc().arg("-vV"))?)
+    fn query(rustc: impl Fn() -> Command) -> Option<Self> {
+        let sysroot = output_of(rustc().args(["--print", "sysroot"]))?;
+        Self::parse(sysroot.trim(), &output_of(rustc().arg("-vV"))?)
     }
 
     /// Parses the output of `rustc -vV`: lines of the form `name: value`.
@@ -158,21 +158,21 @@ impl Rust {
         if own.is_file() {
             return Ok(None);
         }
-        let near = ["bin/rust-lld", "bin/wasm-ld"].map(|name| self.sysroot.join(name));
-        let elsewhere = ["rust-lld", "wasm-ld", "lld"]
+        let in_sysroot = ["bin/rust-lld", "bin/wasm-ld"].map(|name| self.sysroot.join(name));
+        let in_path = ["rust-lld", "wasm-ld", "lld"]
             .into_iter()
-            .filter_map(on_path);
-        let rustups = rustup_toolchains().into_iter();
-        let rustups = rustups.map(|dir| {
+            .filter_map(find_in_path);
+        let rustup_linkers = rustup_toolchains().into_iter();
+        let rustup_linkers = rustup_linkers.map(|dir| {
             dir.join("lib/rustlib")
                 .join(&self.host)
                 .join("bin/rust-lld")
         });
-        let mut candidates = near.into_iter().chain(elsewhere).chain(rustups);
+        let mut candidates = in_sysroot.into_iter().chain(in_path).chain(rustup_linkers);
         match candidates.find(|path| path.is_file()) {
             Some(path) => Ok(Some(path)),
             None => Err(format!(
-                "the Rust of `{}` has no lld",
+                "the toolchain in `{}` has no lld",
                 self.sysroot.display()
             )),
         }
@@ -180,19 +180,19 @@ impl Rust {
 }
 
 /// Standard output of a quick command; `None` if it fails.
-fn answer(command: &mut Command) -> Option<String> {
+fn output_of(command: &mut Command) -> Option<String> {
     match run_within(command, Duration::from_secs(20)) {
-        Ok(Ended::Well(answer)) => Some(answer),
+        Ok(Exit::Success(output)) => Some(output),
         _ => None,
     }
 }
 
-fn with_target(
+fn with_prebuilt_std(
     in_use: Option<&Rust>,
     target_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Toolchain, String> {
-    let rust = in_use.ok_or("`rustc` is not on the path")?;
+    let rust = in_use.ok_or("`rustc` is not in PATH")?;
     if !rust.has_target() {
         add_target(rust, target_dir, progress)?;
     }
@@ -209,14 +209,15 @@ fn with_target(
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long a failure of rustup is remembered.
-const REFUSAL_HOLDS: Duration = Duration::from_secs(24 * 3600);
+const FAILURE_TTL: Duration = Duration::from_secs(24 * 3600);
 
 fn add_target(
     rust: &Rust,
     target_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
-    let rustup = on_path("rustup").ok_or("there is no rustup to add the target")?;
+    let rustup =
+        find_in_path("rustup").ok_or("rustup, which would add the target, is not in PATH")?;
     let name = rust.sysroot.file_name().unwrap_or_default();
     if !rustup_toolchains().contains(&rust.sysroot) {
         return Err(format!(
@@ -224,9 +225,9 @@ fn add_target(
             rust.sysroot.display()
         ));
     }
-    let note = target_dir.join("rustup-refused");
-    if is_recent(&note) {
-        return Err("rustup could not add the target lately".to_owned());
+    let marker = target_dir.join("rustup-refused");
+    if is_recent(&marker) {
+        return Err("rustup failed to add the target within the last 24 hours".to_owned());
     }
     progress(&format!("rustup target add {TARGET}"));
     let mut command = Command::new(rustup);
@@ -235,14 +236,14 @@ fn add_target(
         .arg(name)
         .env("RUSTUP_MAX_RETRIES", "1");
     let reason = match run_within(&mut command, RUSTUP_LIMIT) {
-        Ok(Ended::Well(_)) if rust.has_target() => return Ok(()),
-        Ok(Ended::Well(_)) => "rustup added the target elsewhere".to_owned(),
-        Ok(Ended::Badly(line)) => format!("rustup cannot add the target: {line}"),
-        Ok(Ended::Late) => "rustup took too long to add the target".to_owned(),
+        Ok(Exit::Success(_)) if rust.has_target() => return Ok(()),
+        Ok(Exit::Success(_)) => "rustup added the target to another toolchain".to_owned(),
+        Ok(Exit::Failure(line)) => format!("rustup failed to add the target: {line}"),
+        Ok(Exit::Timeout) => "rustup timed out while adding the target".to_owned(),
         Err(error) => error.to_string(),
     };
     // If the marker file cannot be written, the next build simply tries again.
-    let _ = std::fs::write(note, &reason);
+    let _ = std::fs::write(marker, &reason);
     Err(reason)
 }
 
@@ -250,12 +251,12 @@ fn add_target(
     clippy::disallowed_methods,
     reason = "the age of a file is wall-clock time"
 )]
-fn is_recent(note: &Path) -> bool {
-    let written = std::fs::metadata(note).and_then(|note| note.modified());
+fn is_recent(marker: &Path) -> bool {
+    let written = std::fs::metadata(marker).and_then(|file| file.modified());
     written.is_ok_and(|written| {
         SystemTime::now()
             .duration_since(written)
-            .is_ok_and(|age| age < REFUSAL_HOLDS)
+            .is_ok_and(|age| age < FAILURE_TTL)
     })
 }
 
@@ -275,7 +276,7 @@ fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
         rusts.sort_by_key(|rust| std::cmp::Reverse(version_number(&rust.version)));
     }
     let rust = in_use.filter(|rust| rust.has_source()).or(rusts.first());
-    let rust = rust.ok_or("no Rust here has the standard library's source")?;
+    let rust = rust.ok_or("no toolchain has the source of the standard library")?;
     let bin = rust.sysroot.join("bin");
     Ok(Toolchain {
         sysroot: rust.sysroot.clone(),
@@ -314,7 +315,7 @@ fn rustup_toolchains() -> Vec<PathBuf> {
     found
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+fn find_in_path(program: &str) -> Option<PathBuf> {
     let path = environment("PATH")?;
     std::env::split_paths(&path)
         .map(|dir| dir.join(program))
@@ -327,7 +328,7 @@ fn directory(variable: &str) -> Option<PathBuf> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "where tools are is said by the environment"
+    reason = "the environment determines where tools are"
 )]
 fn environment(variable: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(variable)
@@ -338,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_rustc_says() {
+    fn rustc_version_is_parsed() {
         let version =
             "rustc 1.95.0 (abc)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\n";
         let rust = Rust::parse("/opt/rust", version).expect("all there");

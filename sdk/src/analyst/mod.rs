@@ -125,7 +125,9 @@ impl Step {
     pub fn done(answer: &impl serde::Serialize) -> Result<Self, Failure> {
         serde_json::to_value(answer)
             .map(Self::Done)
-            .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))
+            .map_err(|error| {
+                Failure::Failed(format!("the answer cannot be serialised to JSON: {error}"))
+            })
     }
 }
 
@@ -135,5 +137,5 @@ impl Step {
 /// [`Failure::Failed`] if the memo does not deserialise to this type.
 pub fn recall<T: DeserializeOwned>(memo: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(memo)
-        .map_err(|error| Failure::Failed(format!("the memo is not what was left: {error}")))
+        .map_err(|error| Failure::Failed(format!("the memo cannot be read: {error}")))
 }

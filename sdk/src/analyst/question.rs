@@ -104,7 +104,9 @@ impl Question {
     pub fn ask_with(self, memo: &impl Serialize) -> Result<Step, Failure> {
         serde_json::to_vec(memo)
             .map(|memo| self.ask(memo))
-            .map_err(|error| Failure::Failed(format!("the memo is no JSON: {error}")))
+            .map_err(|error| {
+                Failure::Failed(format!("the memo cannot be serialised to JSON: {error}"))
+            })
     }
 
     fn message(mut self, role: Role, text: String) -> Self {

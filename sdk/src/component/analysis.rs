@@ -71,7 +71,7 @@ fn finding(finding: wit::Finding) -> Result<Finding, Failure> {
 
 fn json(text: &str, what: &str) -> Result<serde_json::Value, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| Failure::Failed(format!("{what} is no JSON: {error}")))
+        .map_err(|error| Failure::Failed(format!("{what} is not valid JSON: {error}")))
 }
 
 impl From<sdk::Step> for wit::Step {

@@ -4,7 +4,7 @@
 #![allow(
     unsafe_code,
     missing_docs,
-    reason = "generated bindings lift and lower by hand"
+    reason = "generated bindings contain unsafe code and have no docs"
 )]
 
 mod analysis;

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_ends_with_line_or_text() {
+    fn unterminated_tokens_end_with_line_or_text() {
         assert_eq!(after_token("'ab\n'", 0), Some(3));
         assert_eq!(after_token("`ab\nc", 0), Some(5));
         assert_eq!(after_token("/* ab\nc", 0), Some(7));

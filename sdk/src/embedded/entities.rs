@@ -83,7 +83,7 @@ mod tests {
     use super::decode_entities;
 
     #[test]
-    fn references_become_characters_and_other_ampersands_stay() {
+    fn references_are_decoded_and_other_ampersands_kept() {
         for (text, expected) in [
             ("plain", "plain"),
             ("Tom &amp; Jerry&#039;s &#x2019;", "Tom & Jerry's \u{2019}"),

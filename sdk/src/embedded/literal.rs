@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_that_were_meant_to_be_escaped_stay_in_the_string() {
+    fn unescaped_quotes_stay_in_the_string() {
         check_end(r#""5" screen", "b": 1"#, Ending::InObject, "5\" screen");
         check_end(
             r#""say "hi", she said" }"#,

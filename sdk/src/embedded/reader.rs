@@ -250,9 +250,10 @@ impl<'a> Reader<'a> {
             b'"' | b'\'' | b'`' => self.string(),
             b'0'..=b'9' | b'-' | b'+' | b'.' => {
                 self.at = self.after_number();
-                match self.syntax == Syntax::Json && !self.is_at_end_of_value() {
-                    true => self.unquoted(start),
-                    false => number(&self.text[start..self.at]),
+                if self.syntax == Syntax::Json && !self.is_at_end_of_value() {
+                    self.unquoted(start)
+                } else {
+                    number(&self.text[start..self.at])
                 }
             }
             b'!' => self.negation(),
@@ -338,7 +339,7 @@ impl<'a> Reader<'a> {
                 self.skip_expression();
                 Value::Null
             }
-            "new" if self.syntax == Syntax::Code => self.made(),
+            "new" if self.syntax == Syntax::Code => self.constructor_call(),
             _ => match self.names.binary_search_by_key(&word, |(name, _)| name) {
                 Ok(found) => self.named(found),
                 Err(_) if self.syntax == Syntax::Json => self.unquoted(start),
@@ -353,15 +354,16 @@ impl<'a> Reader<'a> {
         let value = &names[place].1;
         let (depth, bytes) = measure(value);
         self.charge(bytes);
-        match self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
-            true => Value::Null,
-            false => value.clone(),
+        if self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
+            Value::Null
+        } else {
+            value.clone()
         }
     }
 
-    /// Parses a constructor call: `new Date("…")` becomes its argument, and so does `new
-    /// Set([…])`.
-    fn made(&mut self) -> Value {
+    /// Parses a constructor call: `new Date("…")` becomes its argument. Any argument
+    /// other than a string or a timestamp is opaque.
+    fn constructor_call(&mut self) -> Value {
         self.skip_blanks();
         self.at = self.after_word(is_word_byte);
         let argument = self.rest().strip_prefix('(').map(str::trim_ascii_start);

@@ -12,7 +12,7 @@ impl Format for Echo {
     type Options = std::collections::BTreeMap<String, String>;
 
     fn info() -> Info {
-        Info::new("echo", "1.2.3", "Says it again").needs(Needs::SOURCE | Needs::BODY)
+        Info::new("echo", "1.2.3", "Returns its input").needs(Needs::SOURCE | Needs::BODY)
     }
 
     fn render(
@@ -21,8 +21,8 @@ impl Format for Echo {
         options: Self::Options,
     ) -> Result<Output, Failure> {
         match options.get("do").map(String::as_str) {
-            Some("panic") => panic!("told to"),
-            Some("refuse") => Err(Failure::Unsupported("told to".to_owned())),
+            Some("panic") => panic!("requested panic"),
+            Some("fail") => Err(Failure::Unsupported("requested failure".to_owned())),
             Some("bytes") => Ok(Output::Bytes(source.body.into_owned())),
             _ => Ok(Output::Text(format!("{} {}", document.url(), source.text))),
         }
@@ -112,14 +112,14 @@ fn check(options: &str, expected_status: u32, expected: &str) {
 }
 
 #[test]
-fn a_format_answers_text_or_bytes() {
+fn a_format_returns_text_or_bytes() {
     check("{}", status::TEXT, "https://example.com/ text");
     check(r#"{"do":"bytes"}"#, status::BYTES, "body");
 }
 
 #[test]
 fn a_failure_has_its_status_and_reason() {
-    check(r#"{"do":"refuse"}"#, status::UNSUPPORTED, "told to");
+    check(r#"{"do":"fail"}"#, status::UNSUPPORTED, "requested failure");
     check(
         r#"{"do":1}"#,
         status::INVALID_OPTIONS,
@@ -128,12 +128,12 @@ fn a_failure_has_its_status_and_reason() {
 }
 
 #[test]
-fn a_panic_does_not_cross() {
-    check(r#"{"do":"panic"}"#, status::PANICKED, "told to");
+fn a_panic_is_caught() {
+    check(r#"{"do":"panic"}"#, status::PANICKED, "requested panic");
 }
 
 #[test]
-fn a_chunker_answers_pairs_of_offsets() {
+fn a_chunker_returns_pairs_of_offsets() {
     let call = Call {
         document: ptr::null(),
         source: ptr::null(),
@@ -167,12 +167,12 @@ fn a_page_without_a_document_is_a_failure() {
     unsafe { super::call(&raw const call, &raw mut reply, format::<Echo>) };
     assert_eq!(
         take(reply),
-        (status::FAILED, b"the host sent no document".to_vec())
+        (status::FAILED, b"the host passed no document".to_vec())
     );
 }
 
 #[test]
-fn describe_answers_json() {
+fn describe_returns_json() {
     let mut reply = Reply::EMPTY;
     // SAFETY: the reply may be written.
     unsafe { describe(&raw mut reply, Echo::info) };

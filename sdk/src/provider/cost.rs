@@ -75,7 +75,7 @@ impl Cost {
 
     /// The [`reported`](Self::reported) amount, or [`unknown`](Self::unknown) if there is none or
     /// it is not a number.
-    pub fn told(unit: &str, amount: Option<&str>) -> Self {
+    pub fn reported_or_unknown(unit: &str, amount: Option<&str>) -> Self {
         let cost = amount.and_then(|amount| Self::reported(unit, amount));
         cost.unwrap_or_else(Self::unknown)
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reported_nothing_is_not_charged() {
+    fn a_reported_zero_is_not_charged() {
         let charged = |amount| Cost::reported("credit", amount).map(|cost| cost.charged);
         assert_eq!(charged("0"), Some(Charged::No));
         assert_eq!(charged("1"), Some(Charged::Yes));

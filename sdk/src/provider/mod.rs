@@ -93,8 +93,8 @@ pub trait Provider {
 /// Calls [`Provider::start`] with the settings parsed from the task.
 #[doc(hidden)]
 pub fn start<P: Provider>(task: &Task) -> Step {
-    let begun = settings(task).and_then(|settings| P::start(task, settings));
-    begun.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
+    let first = settings(task).and_then(|settings| P::start(task, settings));
+    first.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
 }
 
 /// Calls [`Provider::resume`] with the settings parsed from the task.
@@ -105,6 +105,7 @@ pub fn resume<P: Provider>(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Step 
 }
 
 fn settings<T: DeserializeOwned + Default>(task: &Task) -> Result<T, Failure> {
-    crate::options::read(&task.settings)
-        .map_err(|failure| Failure::new(Class::Unsupported, format!("its settings: {failure}")))
+    crate::options::read(&task.settings).map_err(|failure| {
+        Failure::new(Class::Unsupported, format!("provider settings: {failure}"))
+    })
 }

@@ -328,9 +328,10 @@ impl Failure {
     pub fn quoting(class: Class, reply: &Reply<'_>, words: &str) -> Self {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let quoted: String = words.chars().take(QUOTED_CHARS_MAX).collect();
-        let message = match quoted.is_empty() {
-            true => format!("it answered {}", reply.status),
-            false => format!("it answered {}: {quoted}", reply.status),
+        let message = if quoted.is_empty() {
+            format!("responded with status {}", reply.status)
+        } else {
+            format!("responded with status {}: {quoted}", reply.status)
         };
         Self {
             retry_after: reply.retry_after(),

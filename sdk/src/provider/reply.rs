@@ -88,7 +88,7 @@ impl Reply<'_> {
     /// [`Class::Drift`] if the body does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let message = format!("its reply is not of the documented shape: {error}");
+            let message = format!("the reply does not have the documented shape: {error}");
             Failure::new(Class::Drift, message)
         })
     }
@@ -118,9 +118,13 @@ pub(super) fn set_cookies(headers: &[(String, String)]) -> Vec<(String, String)>
 /// # Errors
 /// [`Class::Drift`] if the text is not base64.
 pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, Failure> {
-    let decoded = match text.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        true => STANDARD.decode(text.split_ascii_whitespace().collect::<String>()),
-        false => STANDARD.decode(text),
+    let decoded = if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        STANDARD.decode(text.split_ascii_whitespace().collect::<String>())
+    } else {
+        STANDARD.decode(text)
     };
-    decoded.map_err(|error| Failure::new(Class::Drift, format!("its reply is no base64: {error}")))
+    decoded.map_err(|error| {
+        let message = format!("the reply is not valid base64: {error}");
+        Failure::new(Class::Drift, message)
+    })
 }

@@ -96,9 +96,10 @@ impl Request {
     /// Appends a query parameter if the condition holds.
     #[must_use]
     pub fn query_if(self, condition: bool, name: &str, value: &str) -> Self {
-        match condition {
-            true => self.query(name, value),
-            false => self,
+        if condition {
+            self.query(name, value)
+        } else {
+            self
         }
     }
 

@@ -83,29 +83,29 @@ pub fn flat_text(element: Element<'_>, with_hidden: bool) -> String {
                 Kind::Text(text) => line.push(text),
                 Kind::Element(inner) => {
                     let is_hidden = !with_hidden && inner != element && inner.hidden_by().is_some();
-                    if is_no_text(inner) || is_hidden {
+                    if is_not_text(inner) || is_hidden {
                         walk.skip_tree();
-                    } else if is_apart(inner) {
+                    } else if is_separated(inner) {
                         line.space = true;
                     }
                 }
                 Kind::TemplateContents => walk.skip_tree(),
                 _ => {}
             },
-            Step::Leave(node) => line.space |= node.as_element().is_some_and(is_apart),
+            Step::Leave(node) => line.space |= node.as_element().is_some_and(is_separated),
         }
     }
     line.text
 }
 
 /// Whether the element is separated from the text around it by a space.
-fn is_apart(element: Element<'_>) -> bool {
+fn is_separated(element: Element<'_>) -> bool {
     let tag = element.tag();
     tag.is_block() || matches!(tag, Tag::Br | Tag::Td | Tag::Th | Tag::Button | Tag::Img)
 }
 
 /// Whether the content of an element is not readable text.
-fn is_no_text(element: Element<'_>) -> bool {
+fn is_not_text(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
         Tag::Other => element.namespace() != Namespace::Html || element.is_icon(),
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     fn enter(&mut self, element: Element<'a>, walk: &mut Walk<'a>) {
         let tag = element.tag();
         let is_button = tag == Tag::Button && !self.is_in_heading();
-        if is_no_text(element) || is_button || element.hidden_by().is_some() {
+        if is_not_text(element) || is_button || element.hidden_by().is_some() {
             walk.skip_tree();
             return;
         }
@@ -179,15 +179,15 @@ impl<'a> Reader<'a> {
             return;
         }
         let inside = self.open.last().map_or(Region::Main, |open| open.region);
-        let begun = Region::begun_by(element, inside);
-        if !is_block && begun.is_none() {
+        let new_region = Region::begun_by(element, inside);
+        if !is_block && new_region.is_none() {
             return;
         }
         self.flush();
         self.open.push(Open {
             element,
             kind: self.kind(element),
-            region: begun.unwrap_or(inside),
+            region: new_region.unwrap_or(inside),
         });
         if tag == Tag::Tr && is_plain_row(element) {
             self.row = Some(element);
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         if self.row.is_some_and(|row| row != element) {
-            self.line.space |= is_apart(element);
+            self.line.space |= is_separated(element);
             return;
         }
         self.row = None;
@@ -290,8 +290,7 @@ fn aria_level(element: Element<'_>) -> Option<u8> {
     is_heading.then(|| level().unwrap_or(2).clamp(1, 6))
 }
 
-/// Whether the cells of a row contain no tables, lists or headings, as they do on pages that use
-/// tables for layout.
+/// Whether the cells of a row contain no tables, lists or headings, unlike those of layout tables.
 fn is_plain_row(row: Element<'_>) -> bool {
     row.descendants()
         .filter_map(Node::as_element)

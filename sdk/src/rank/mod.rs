@@ -24,7 +24,7 @@ mod language;
 mod passages;
 mod region;
 mod similar;
-mod stops;
+mod stop_words;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
 mod vocabulary;

@@ -31,7 +31,7 @@ const MENU_NODES_MAX: usize = 400;
 const CONTENT_NODES_MAX: usize = 3_000;
 /// Maximum number of letters outside links per link in a navigation menu; a restaurant's menu has
 /// more.
-const MENU_LETTERS_A_LINK: usize = 12;
+const MENU_LETTERS_PER_LINK: usize = 12;
 
 impl Region {
     /// Name in results: `main`, `nav` and so on.
@@ -182,5 +182,5 @@ fn is_menu(element: Element<'_>) -> bool {
             inside.skip_inside(node);
         }
     }
-    n_links >= MENU_LINKS_MIN && n_letters <= n_links * MENU_LETTERS_A_LINK
+    n_links >= MENU_LINKS_MIN && n_letters <= n_links * MENU_LETTERS_PER_LINK
 }

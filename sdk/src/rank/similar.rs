@@ -17,9 +17,10 @@ impl Shingles {
     pub fn of(text: &str) -> Self {
         let mut words = Vec::new();
         each_word(text, |word| words.push(hash(word)));
-        let mut shingles: Vec<u64> = match words.len() < SHINGLE_WORDS {
-            true => words,
-            false => words.windows(SHINGLE_WORDS).map(|row| hash(&row)).collect(),
+        let mut shingles: Vec<u64> = if words.len() < SHINGLE_WORDS {
+            words
+        } else {
+            words.windows(SHINGLE_WORDS).map(|row| hash(&row)).collect()
         };
         shingles.sort_unstable();
         shingles.dedup();

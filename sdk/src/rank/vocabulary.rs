@@ -72,9 +72,10 @@ impl Vocabulary {
         }
         let is_stop = self.language.stop_words().binary_search(&word).is_ok();
         let is_single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
-        let term = match is_stop || is_single {
-            true => STOP,
-            false => self.stem(word),
+        let term = if is_stop || is_single {
+            STOP
+        } else {
+            self.stem(word)
         };
         self.by_word.insert(word.into(), term);
         term

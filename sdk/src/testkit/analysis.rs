@@ -56,7 +56,7 @@ impl Page {
     /// # Panics
     /// If the analyst asks a question.
     pub fn analyse<A: Analyst>(&self, options: Value) -> Result<Value, Failure> {
-        self.analyse_as::<A>(options, None, |_| unasked()).outcome
+        self.analyse_as::<A>(options, None, |_| no_model()).outcome
     }
 
     /// Runs an analyst with these options and [`MODEL`]. `answer` plays the model: it returns the
@@ -101,7 +101,7 @@ impl Page {
 /// See [`Page::analyse`].
 pub fn join<A: Analyst>(findings: Vec<Finding>, options: Value) -> Result<Value, Failure> {
     let subject = Subject::Pages(findings);
-    analyse::<A>(&subject, &options, None, |_| unasked()).outcome
+    analyse::<A>(&subject, &options, None, |_| no_model()).outcome
 }
 
 /// Runs an analyst to join these findings with [`MODEL`], like [`Page::analyse_with`].
@@ -116,7 +116,7 @@ pub fn join_with<A: Analyst>(
     analyse::<A>(&Subject::Pages(findings), &options, Some(MODEL), answer)
 }
 
-fn unasked() -> Result<Value, String> {
+fn no_model() -> Result<Value, String> {
     Err("there is no model".to_owned())
 }
 
@@ -152,15 +152,18 @@ fn analyse<A: Analyst>(
                 return analysis;
             }
         };
-        assert!(model.is_some(), "asked although there is no model");
+        assert!(
+            model.is_some(),
+            "the analyst asked a question without a model"
+        );
         check(&question, &memo);
-        let said = answer(&question);
+        let answered = answer(&question);
         analysis.questions.push(question);
         assert!(
             analysis.questions.len() <= QUESTIONS_MAX,
-            "asked more than {QUESTIONS_MAX} questions"
+            "the analyst asked more than {QUESTIONS_MAX} questions"
         );
-        let reply = match &said {
+        let reply = match &answered {
             Ok(value) => Reply::Answer(value.clone()),
             Err(reason) => Reply::Unavailable(reason),
         };
@@ -174,7 +177,7 @@ fn check(question: &Question, memo: &[u8]) {
     let schema = question.schema.to_string();
     assert!(
         (1..=MESSAGES_MAX).contains(&question.messages.len()),
-        "a question of {} messages, 1 to {MESSAGES_MAX} are allowed",
+        "a question has {} messages, but must have 1 to {MESSAGES_MAX}",
         question.messages.len()
     );
     for (what, bytes, bytes_max) in [
@@ -184,16 +187,16 @@ fn check(question: &Question, memo: &[u8]) {
     ] {
         assert!(
             bytes <= bytes_max,
-            "{what} has {bytes} bytes, {bytes_max} are allowed"
+            "{what} has {bytes} bytes, more than {bytes_max}"
         );
     }
     assert!(
         question.schema.is_object() || question.schema.is_boolean(),
-        "the schema is `{schema}`"
+        "the schema must be an object or a boolean: `{schema}`"
     );
     assert!(
         !has_forbidden(&question.schema),
-        "the schema has `$ref`, `pattern` or `patternProperties`: `{schema}`"
+        "the schema contains `$ref`, `pattern` or `patternProperties`: `{schema}`"
     );
 }
 

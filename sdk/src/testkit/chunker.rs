@@ -17,7 +17,7 @@ pub fn chunk<C: Chunker>(text: &str, options: Value) -> Result<Vec<&str>, Failur
     let piece = |Span { start, end }: Span| {
         assert!(
             last <= start && start <= end,
-            "span {start}..{end} after {last}"
+            "span {start}..{end} starts before {last}"
         );
         last = end;
         text.get(start as usize..end as usize)
@@ -33,7 +33,7 @@ pub fn chunk<C: Chunker>(text: &str, options: Value) -> Result<Vec<&str>, Failur
 pub fn pieces<C: Chunker>(text: &str, value: u32) -> Vec<&str> {
     let pieces = chunk::<C>(text, json!({"value": value})).expect("pieces");
     assert!(!pieces.contains(&""), "a piece is empty: {pieces:?}");
-    assert!(pieces.concat() == text, "the pieces are not the text");
+    assert!(pieces.concat() == text, "the pieces are not the whole text");
     pieces
 }
 
@@ -43,16 +43,20 @@ pub fn pieces<C: Chunker>(text: &str, value: u32) -> Vec<&str> {
 /// # Panics
 /// If a rule is violated.
 pub fn check_size<C: Chunker>() {
-    assert!(pieces::<C>("", 1).is_empty(), "nothing gives no piece");
+    assert!(pieces::<C>("", 1).is_empty(), "an empty text has no pieces");
 
-    let refused = chunk::<C>("a", json!({"value": 0})).expect_err("a size of zero");
-    assert!(refused.to_string().contains("`value`"), "{refused}");
+    let rejected = chunk::<C>("a", json!({"value": 0})).expect_err("a size of zero");
+    assert!(rejected.to_string().contains("`value`"), "{rejected}");
 
     let schema: Value = serde_json::from_str(C::info().options_schema).expect("a JSON schema");
     let size = &schema["properties"]["value"]["default"];
     let text = "Some words.\n".repeat(1_000);
-    let told = chunk::<C>(&text, json!({"value": size}));
-    assert_eq!(chunk::<C>(&text, json!({})), told, "the default is {size}");
+    let with_default = chunk::<C>(&text, json!({"value": size}));
+    assert_eq!(
+        chunk::<C>(&text, json!({})),
+        with_default,
+        "the default is {size}"
+    );
 }
 
 /// Fragments that are difficult for chunkers: markup, fences, tables, combining characters, scripts

@@ -164,9 +164,10 @@ impl Page {
             }
             _ => {
                 let empty = Layout::empty(&self.url, &media_type);
-                match Document::new(empty.arrays()).is_binary() {
-                    true => empty,
-                    false => Layout::plain(&self.text, &self.url, &media_type),
+                if Document::new(empty.arrays()).is_binary() {
+                    empty
+                } else {
+                    Layout::plain(&self.text, &self.url, &media_type)
                 }
             }
         };

@@ -111,7 +111,7 @@ impl TreeSink for Sink {
     fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
         match &target.data {
             Data::Element { name, .. } => name.expanded(),
-            _ => unreachable!("the parser asks for names of elements only"),
+            _ => unreachable!("the parser requests names of elements only"),
         }
     }
 
@@ -154,9 +154,10 @@ impl TreeSink for Sink {
         child: NodeOrText<Handle>,
     ) {
         let has_parent = element.parent.borrow().upgrade().is_some();
-        match has_parent {
-            true => self.append_before_sibling(element, child),
-            false => self.append(previous, child),
+        if has_parent {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
         }
     }
 
@@ -173,7 +174,7 @@ impl TreeSink for Sink {
                 template_contents: Some(contents),
                 ..
             } => Rc::clone(contents),
-            _ => unreachable!("the parser asks for the contents of templates only"),
+            _ => unreachable!("the parser requests contents of templates only"),
         }
     }
 
@@ -190,7 +191,7 @@ impl TreeSink for Sink {
             detach(child);
         }
         let parent = sibling.parent.borrow().upgrade();
-        let parent = parent.expect("the parser names a sibling that has a parent");
+        let parent = parent.expect("the parser passes a sibling that has a parent");
         let at = parent
             .children
             .borrow()

@@ -114,7 +114,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_short_way_gives_what_the_long_one_gives() {
+    fn the_fast_path_agrees_with_url_join() {
         const PIECES_MAX: u32 = 5;
         let (mut state, mut n_quick) = (1_u32, 0);
         let mut random = |below: usize| {

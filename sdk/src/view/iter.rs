@@ -128,9 +128,10 @@ impl<'a> Walk<'a> {
 
     fn close(&mut self, node: Node<'a>) {
         self.next = node.end();
-        self.open = match node == self.root {
-            true => None,
-            false => node.parent(),
+        self.open = if node == self.root {
+            None
+        } else {
+            node.parent()
         };
     }
 
@@ -191,10 +192,10 @@ impl<'a> Select<'a> {
         while let Some(element) = self.find_next(steps) {
             found.push(element);
         }
-        match steps.are_spent() {
-            true => Err(SelectorError::too_many_steps()),
-            false => Ok(found),
+        if steps.are_spent() {
+            return Err(SelectorError::too_many_steps());
         }
+        Ok(found)
     }
 
     /// The next matching element; `None` also if the steps are used up.

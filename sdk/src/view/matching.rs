@@ -27,9 +27,10 @@ impl Selector {
         caches: &mut SelectorCaches,
         steps: &'a Steps,
     ) -> bool {
-        let quirks = match element.document().is_quirks() {
-            true => QuirksMode::Quirks,
-            false => QuirksMode::NoQuirks,
+        let quirks = if element.document().is_quirks() {
+            QuirksMode::Quirks
+        } else {
+            QuirksMode::NoQuirks
         };
         let mut context = MatchingContext::new(
             MatchingMode::Normal,
@@ -72,7 +73,7 @@ struct Matched<'a> {
 }
 
 /// Bytes of an attribute's value that count as one step.
-const BYTES_A_STEP: usize = 32;
+const BYTES_PER_STEP: usize = 32;
 
 /// Steps for moving to another element, which is then matched against a part of the selector.
 const NEIGHBOUR_STEPS: u64 = 3;
@@ -95,7 +96,7 @@ impl<'a> Matched<'a> {
 
     /// Whether there are enough steps left to read this value.
     fn may_read(self, value: &str) -> bool {
-        self.steps.spend(1 + (value.len() / BYTES_A_STEP) as u64)
+        self.steps.spend(1 + (value.len() / BYTES_PER_STEP) as u64)
     }
 }
 

@@ -89,15 +89,15 @@ impl std::error::Error for SelectorError {}
 fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
     use SelectorParseErrorKind as Kind;
     let reason = match &error.kind {
-        ParseErrorKind::Basic(BasicParseErrorKind::EndOfInput) => "it ends too early",
-        ParseErrorKind::Basic(BasicParseErrorKind::TooManyNestedBlocks) => {
-            "it is nested too deeply"
-        }
-        ParseErrorKind::Basic(_) => "it has a character where none of its kind may stand",
+        ParseErrorKind::Basic(BasicParseErrorKind::EndOfInput) => "unexpected end",
+        ParseErrorKind::Basic(BasicParseErrorKind::TooManyNestedBlocks) => "nested too deeply",
+        ParseErrorKind::Basic(_) => "unexpected character",
         ParseErrorKind::Custom(kind) => match kind {
             Kind::EmptySelector => "a selector is missing",
             Kind::DanglingCombinator => "a combinator has nothing after it",
-            Kind::NonCompoundSelector => "a combinator stands where only a compound selector may",
+            Kind::NonCompoundSelector => {
+                "a combinator is not allowed here, only a compound selector"
+            }
             Kind::UnsupportedPseudoClassOrElement if !unknown.is_empty() => {
                 return format!("the pseudo-class or pseudo-element `{unknown}` is not supported");
             }
@@ -116,7 +116,7 @@ fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
             Kind::BadValueInAttr => {
                 "an attribute selector needs a name or a quoted string as its value"
             }
-            _ => "it has a part that may not stand where it stands",
+            _ => "a part is not allowed here",
         },
     };
     reason.to_owned()
@@ -230,7 +230,7 @@ struct Grammar {
 }
 
 impl Grammar {
-    fn refuse<T>(&self, spelling: String) -> Result<T, ParseError<SelectorParseErrorKind>> {
+    fn reject<T>(&self, spelling: String) -> Result<T, ParseError<SelectorParseErrorKind>> {
         self.unknown.replace(spelling);
         Err(ParseError::custom(
             SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
@@ -287,7 +287,7 @@ impl<'i> Parser<'i> for Grammar {
             "optional" => PseudoClass::Optional,
             _ => match NEVER.iter().find(|&&never| never == lower) {
                 Some(never) => PseudoClass::Never(never),
-                None => return self.refuse(format!(":{name}")),
+                None => return self.reject(format!(":{name}")),
             },
         })
     }
@@ -299,7 +299,7 @@ impl<'i> Parser<'i> for Grammar {
         _after_part: bool,
     ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
         if !name.eq_ignore_ascii_case("lang") {
-            return self.refuse(format!(":{name}()"));
+            return self.reject(format!(":{name}()"));
         }
         let language = parser.expect_ident_or_string()?.to_ascii_lowercase();
         Ok(PseudoClass::Lang(language.into()))
@@ -309,7 +309,7 @@ impl<'i> Parser<'i> for Grammar {
         &self,
         name: CowRcStr<'i>,
     ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
-        self.refuse(format!("::{name}"))
+        self.reject(format!("::{name}"))
     }
 
     fn parse_functional_pseudo_element(
@@ -317,6 +317,6 @@ impl<'i> Parser<'i> for Grammar {
         name: CowRcStr<'i>,
         _arguments: &mut CssParser<'i>,
     ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
-        self.refuse(format!("::{name}()"))
+        self.reject(format!("::{name}()"))
     }
 }

@@ -88,7 +88,7 @@ struct Layout {
     /// Whether a table cell has started but its text has not: blocks at the start of a cell must
     /// not break the row.
     in_cell_edge: bool,
-    /// Open lists, outermost first: the next number, or `None` for bullets.
+    /// Open lists, outermost first.
     lists: Vec<List>,
     /// Number of open elements that preserve white space.
     n_pre: usize,
@@ -100,16 +100,16 @@ enum List {
 }
 
 impl Layout {
-    fn is_left_out(&self, element: Element<'_>) -> bool {
+    fn is_skipped(&self, element: Element<'_>) -> bool {
         if element.tag() == Tag::Noscript && self.options.with_noscript {
             return element.child_elements().next().is_none();
         }
-        is_no_text(element) || !self.options.with_hidden && element.hidden_by().is_some()
+        is_not_text(element) || !self.options.with_hidden && element.hidden_by().is_some()
     }
 
     fn enter(&mut self, element: Element<'_>, walk: &mut Walk<'_>) {
         let tag = element.tag();
-        if self.is_left_out(element) {
+        if self.is_skipped(element) {
             walk.skip_tree();
             return;
         }
@@ -125,7 +125,7 @@ impl Layout {
             Tag::Button => self.space = true,
             _ => {}
         }
-        self.n_pre += usize::from(keeps_space(element));
+        self.n_pre += usize::from(preserves_space(element));
     }
 
     fn leave(&mut self, element: Element<'_>) {
@@ -144,7 +144,7 @@ impl Layout {
             Tag::Button => self.space = true,
             _ => {}
         }
-        self.n_pre -= usize::from(keeps_space(element));
+        self.n_pre -= usize::from(preserves_space(element));
         self.edge(element);
     }
 
@@ -155,8 +155,8 @@ impl Layout {
             && self.mark.is_none()
             && !self.in_cell_edge
         {
-            let is_apart = has_margin(tag) && self.lists.is_empty();
-            self.breaks = self.breaks.max(if is_apart { 2 } else { 1 });
+            let has_blank_line = has_margin(tag) && self.lists.is_empty();
+            self.breaks = self.breaks.max(if has_blank_line { 2 } else { 1 });
         }
     }
 
@@ -228,8 +228,8 @@ impl Layout {
     fn begin(&mut self) {
         if self.breaks > 0 && !self.out.is_empty() {
             self.trim_line();
-            let standing = self.out.len() - self.out.trim_end_matches('\n').len();
-            for _ in standing..self.breaks {
+            let n_written = self.out.len() - self.out.trim_end_matches('\n').len();
+            for _ in n_written..self.breaks {
                 self.out.push('\n');
             }
         }
@@ -298,7 +298,7 @@ fn numbers(list: Element<'_>) -> List {
     }
 }
 
-fn keeps_space(element: Element<'_>) -> bool {
+fn preserves_space(element: Element<'_>) -> bool {
     matches!(
         element.tag(),
         Tag::Pre | Tag::Listing | Tag::Xmp | Tag::Plaintext
@@ -310,7 +310,7 @@ fn keeps_space(element: Element<'_>) -> bool {
 /// Whether an element's content is not readable text: scripts, drawings, icon names, the state of
 /// form controls, the source of a formula next to the formula, and ruby parentheses (which are
 /// written anyway).
-fn is_no_text(element: Element<'_>) -> bool {
+fn is_not_text(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
         Tag::Other => match element.name() {

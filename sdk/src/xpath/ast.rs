@@ -80,7 +80,7 @@ pub(super) enum Axis {
     Parent,
     Preceding,
     PrecedingSibling,
-    Own,
+    SelfNode,
 }
 
 /// Node test of a step.
@@ -195,29 +195,31 @@ impl Expr {
             Self::Literal(_) => Type::String,
             Self::Chain(_, rest) => rest
                 .first()
-                .map_or(Type::Number, |(operator, _)| operator.gives()),
+                .map_or(Type::Number, |(operator, _)| operator.result_type()),
             Self::Union(_) | Self::Path(_) => Type::Nodes,
-            Self::Call(function, _) => function.gives(),
+            Self::Call(function, _) => function.result_type(),
         }
     }
 
     /// Whether the expression depends on the position or size of its context. Nested predicates
     /// have a context of their own.
-    fn asks_for_position(&self) -> bool {
+    fn depends_on_position(&self) -> bool {
         match self {
             Self::Number(_) | Self::Literal(_) => false,
-            Self::Negate(operand) | Self::ToNumber(operand) => operand.asks_for_position(),
+            Self::Negate(operand) | Self::ToNumber(operand) => operand.depends_on_position(),
             Self::Chain(first, rest) => {
-                first.asks_for_position()
-                    || rest.iter().any(|(_, operand)| operand.asks_for_position())
+                first.depends_on_position()
+                    || rest
+                        .iter()
+                        .any(|(_, operand)| operand.depends_on_position())
             }
-            Self::Union(operands) => operands.iter().any(Self::asks_for_position),
+            Self::Union(operands) => operands.iter().any(Self::depends_on_position),
             Self::Call(function, arguments) => {
                 matches!(function, Function::Position | Function::Last)
-                    || arguments.iter().any(Self::asks_for_position)
+                    || arguments.iter().any(Self::depends_on_position)
             }
             Self::Path(path) => match &path.start {
-                Start::Filter(expr, _) => expr.asks_for_position(),
+                Start::Filter(expr, _) => expr.depends_on_position(),
                 Start::Root(_) | Start::Context => false,
             },
         }
@@ -226,7 +228,7 @@ impl Expr {
 
 impl Predicate {
     pub(super) fn new(expr: Expr) -> Self {
-        let is_positional = expr.type_of() == Type::Number || expr.asks_for_position();
+        let is_positional = expr.type_of() == Type::Number || expr.depends_on_position();
         Self {
             expr,
             is_positional,
@@ -235,7 +237,7 @@ impl Predicate {
 }
 
 impl Operator {
-    fn gives(self) -> Type {
+    fn result_type(self) -> Type {
         match self {
             Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Modulo => {
                 Type::Number
@@ -246,7 +248,7 @@ impl Operator {
 }
 
 impl Function {
-    fn gives(self) -> Type {
+    fn result_type(self) -> Type {
         let row = FUNCTIONS.iter().find(|row| row.1 == self);
         row.map_or(Type::String, |row| row.4)
     }
@@ -267,7 +269,7 @@ impl Axis {
             "parent" => Self::Parent,
             "preceding" => Self::Preceding,
             "preceding-sibling" => Self::PrecedingSibling,
-            "self" => Self::Own,
+            "self" => Self::SelfNode,
             _ => return None,
         })
     }

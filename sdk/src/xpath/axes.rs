@@ -3,7 +3,7 @@
 use super::XPathError;
 use super::ast::{Axis, Test};
 use super::pool::Keys;
-use super::tree::{BYTES_A_STEP, Key, Tree};
+use super::tree::{BYTES_PER_STEP, Key, Tree};
 use crate::view::arrays::kind;
 
 /// Nodes visited during one collection.
@@ -20,7 +20,7 @@ impl<'a> Tree<'a> {
     fn next_in(&self, mut from: u32, end: u32) -> Result<Option<u32>, XPathError> {
         loop {
             let next = self.arrays.first_kept(from, end);
-            self.spend(1 + (next.unwrap_or(end).max(from) - from) as usize / BYTES_A_STEP)?;
+            self.spend(1 + (next.unwrap_or(end).max(from) - from) as usize / BYTES_PER_STEP)?;
             match next {
                 Some(node) if self.kind(node) == kind::TEMPLATE_CONTENTS => from = self.end(node),
                 next => return Ok(next),
@@ -30,7 +30,7 @@ impl<'a> Tree<'a> {
 
     /// Walks an axis in its own direction and passes each node that passes the test to `visit`,
     /// until `visit` returns `true`. Returns whether it did.
-    pub(super) fn along(
+    pub(super) fn walk(
         &self,
         axis: Axis,
         test: &Test,
@@ -40,7 +40,7 @@ impl<'a> Tree<'a> {
         let mut offer = |key: Key| Ok(self.passes(axis, test, key)? && visit(key)?);
         let is_attribute = from.attribute().is_some();
         match axis {
-            Axis::Own => {
+            Axis::SelfNode => {
                 self.spend(1)?;
                 offer(from)
             }
@@ -53,13 +53,13 @@ impl<'a> Tree<'a> {
                     Axis::Ancestor => self.parent(from),
                     _ => Some(from),
                 };
-                self.up(first, &mut offer)
+                self.ancestors(first, &mut offer)
             }
             Axis::DescendantOrSelf if offer(from)? => Ok(true),
             Axis::Following => {
                 self.range(self.following_start(from), self.end(self.root), &mut offer)
             }
-            Axis::Preceding => self.backwards(from.node, &mut offer),
+            Axis::Preceding => self.preceding(from.node, &mut offer),
             Axis::Namespace => Ok(false),
             _ if is_attribute => Ok(false),
             Axis::Descendant | Axis::DescendantOrSelf => {
@@ -72,7 +72,7 @@ impl<'a> Tree<'a> {
                 }
                 None => Ok(false),
             },
-            Axis::PrecedingSibling => self.siblings_backwards(from.node, &mut offer),
+            Axis::PrecedingSibling => self.preceding_siblings(from.node, &mut offer),
             Axis::Attribute => self.attributes(from.node, &mut offer),
         }
     }
@@ -86,7 +86,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn up(
+    fn ancestors(
         &self,
         first: Option<Key>,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -136,7 +136,7 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    fn siblings_backwards(
+    fn preceding_siblings(
         &self,
         node: u32,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -155,7 +155,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The `preceding` axis: nodes before this one except its ancestors, nearest first.
-    fn backwards(
+    fn preceding(
         &self,
         node: u32,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -213,9 +213,9 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// Adds the nodes on an axis of any of these nodes to `found`, without duplicates and in
-    /// document order. `contexts` must be in document order.
-    pub(super) fn gather(
+    /// Returns the nodes on an axis of any of the context nodes, without duplicates and in document
+    /// order. `contexts` must be in document order.
+    pub(super) fn collect(
         &self,
         axis: Axis,
         test: &Test,
@@ -229,7 +229,7 @@ impl<'a> Tree<'a> {
         match (axis, contexts) {
             (_, []) => {}
             (_, &[only]) => {
-                self.along(axis, test, only, &mut add)?;
+                self.walk(axis, test, only, &mut add)?;
             }
             (Axis::Following, _) => {
                 // The nodes following any context node are those following the one that ends first.
@@ -242,14 +242,14 @@ impl<'a> Tree<'a> {
                 })?;
             }
             (Axis::Preceding, [.., last]) => {
-                self.along(axis, test, *last, &mut add)?;
+                self.walk(axis, test, *last, &mut add)?;
             }
             (Axis::Descendant | Axis::DescendantOrSelf, _) => {
                 let mut covered = 0;
                 for &context in contexts {
                     let is_covered = context.node < covered && context.attribute().is_none();
                     if !is_covered {
-                        self.along(axis, test, context, &mut add)?;
+                        self.walk(axis, test, context, &mut add)?;
                     }
                     if context.attribute().is_none() {
                         covered = covered.max(self.end(context.node));
@@ -263,21 +263,21 @@ impl<'a> Tree<'a> {
                 | Axis::PrecedingSibling,
                 _,
             ) => {
-                self.gather_marked(axis, test, contexts, &mut add)?;
+                self.collect_marked(axis, test, contexts, &mut add)?;
             }
             _ => {
                 for &context in contexts {
-                    self.along(axis, test, context, &mut add)?;
+                    self.walk(axis, test, context, &mut add)?;
                 }
             }
         }
         self.spend(found.len())?;
-        in_order(&mut found);
+        sort_and_dedup(&mut found);
         Ok(found)
     }
 
     /// For axes on which everything beyond a visited node has been visited too.
-    fn gather_marked(
+    fn collect_marked(
         &self,
         axis: Axis,
         test: &Test,
@@ -289,7 +289,7 @@ impl<'a> Tree<'a> {
         seen.resize(self.arrays.kinds.len(), 0);
         *round += 1;
         for &context in contexts {
-            self.along(axis, &Test::Any, context, &mut |key| {
+            self.walk(axis, &Test::Any, context, &mut |key| {
                 let mark = &mut seen[key.node as usize];
                 if *mark == *round && key.attribute().is_none() {
                     return Ok(true);
@@ -308,7 +308,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Sorts the nodes in document order and removes duplicates.
-pub(super) fn in_order(keys: &mut Vec<Key>) {
+pub(super) fn sort_and_dedup(keys: &mut Vec<Key>) {
     if !keys.is_sorted_by(|one, other| one < other) {
         keys.sort_unstable();
         keys.dedup();

@@ -195,7 +195,7 @@ impl<'a> Evaluator<'a> {
 fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
     match text {
         Text::Borrowed(text) => text[start..end].into(),
-        Text::Made(mut text) => {
+        Text::Owned(mut text) => {
             text.truncate(end);
             text.drain(..start);
             text.into()

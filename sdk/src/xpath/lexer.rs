@@ -78,7 +78,7 @@ fn token(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize)
     match first {
         '"' | '\'' => {
             let Some(length) = rest[1..].find(first) else {
-                return Err(XPathError::at(text, at, "a quoted string has no end"));
+                return Err(XPathError::at(text, at, "unterminated string"));
             };
             Ok((Kind::Literal(&rest[1..=length]), length + 2))
         }
@@ -91,7 +91,7 @@ fn token(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize)
         _ => match MARKS.iter().find(|mark| rest.starts_with(**mark)) {
             Some(mark) => Ok((Kind::Mark(mark), mark.len())),
             None => {
-                let reason = format!("the character `{first}` may not stand here");
+                let reason = format!("unexpected character `{first}`");
                 Err(XPathError::at(text, at, reason))
             }
         },
@@ -123,7 +123,7 @@ fn name(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize),
         };
     }
     if after.starts_with(':') && !after.starts_with("::") {
-        let reason = format!("the namespace prefix `{name}` is not known: HTML has none");
+        let reason = format!("the namespace prefix `{name}` is not declared: HTML has none");
         return Err(XPathError::at(text, at, reason));
     }
     Ok((Kind::Name(name), length))

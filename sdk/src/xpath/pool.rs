@@ -59,7 +59,7 @@ impl Drop for Keys<'_> {
 
 /// A node-set in document order.
 pub(super) enum Set<'a> {
-    Own(Keys<'a>),
+    Owned(Keys<'a>),
     Shared(Rc<[Key]>),
 }
 
@@ -68,7 +68,7 @@ impl Deref for Set<'_> {
 
     fn deref(&self) -> &[Key] {
         match self {
-            Self::Own(keys) => keys,
+            Self::Owned(keys) => keys,
             Self::Shared(keys) => keys,
         }
     }
@@ -105,7 +105,7 @@ impl Drop for Buffer<'_> {
 /// Borrowed or owned text.
 pub(super) enum Text<'a> {
     Borrowed(&'a str),
-    Made(Buffer<'a>),
+    Owned(Buffer<'a>),
 }
 
 impl Deref for Text<'_> {
@@ -114,7 +114,7 @@ impl Deref for Text<'_> {
     fn deref(&self) -> &str {
         match self {
             Self::Borrowed(text) => text,
-            Self::Made(text) => text,
+            Self::Owned(text) => text,
         }
     }
 }
@@ -127,7 +127,7 @@ impl<'a> From<&'a str> for Text<'a> {
 
 impl<'a> From<Buffer<'a>> for Text<'a> {
     fn from(text: Buffer<'a>) -> Self {
-        Self::Made(text)
+        Self::Owned(text)
     }
 }
 

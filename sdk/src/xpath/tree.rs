@@ -39,7 +39,7 @@ impl Key {
 }
 
 /// Bytes of text that count as one step.
-pub(super) const BYTES_A_STEP: usize = 32;
+pub(super) const BYTES_PER_STEP: usize = 32;
 
 /// Namespaced attributes; the HTML parser creates them only on foreign elements.
 const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
@@ -112,9 +112,10 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// If the steps are used up.
     pub(super) fn spend(&self, n: usize) -> Result<(), XPathError> {
-        match self.steps.spend(n as u64) {
-            true => Ok(()),
-            false => Err(XPathError::too_many_steps()),
+        if self.steps.spend(n as u64) {
+            Ok(())
+        } else {
+            Err(XPathError::too_many_steps())
         }
     }
 
@@ -283,7 +284,7 @@ impl<'a> Tree<'a> {
             (None, kind::DOCTYPE) => "".into(),
             (None, _) => self.text_inside(key.node)?,
         };
-        self.spend(text.len() / BYTES_A_STEP)?;
+        self.spend(text.len() / BYTES_PER_STEP)?;
         Ok(text)
     }
 
@@ -306,6 +307,6 @@ impl<'a> Tree<'a> {
             joined.push_str(own);
             Ok(false)
         })?;
-        Ok(joined.map_or(Text::Borrowed(first), Text::Made))
+        Ok(joined.map_or(Text::Borrowed(first), Text::Owned))
     }
 }

@@ -13,9 +13,10 @@ pub(super) fn to_number(text: &str) -> f64 {
     let is_number = digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    match is_number {
-        true => text.parse().unwrap_or(f64::NAN),
-        false => f64::NAN,
+    if is_number {
+        text.parse().unwrap_or(f64::NAN)
+    } else {
+        f64::NAN
     }
 }
 
@@ -23,12 +24,14 @@ pub(super) fn to_number(text: &str) -> f64 {
 pub(super) fn write_number(out: &mut String, number: f64) {
     // Negative zero is written without a sign.
     let number = if number == 0.0 { 0.0 } else { number };
-    let written = match number.is_infinite() {
-        true if number > 0.0 => out.write_str("Infinity"),
-        true => out.write_str("-Infinity"),
-        false => write!(out, "{number}"),
+    let written = if number == f64::INFINITY {
+        out.write_str("Infinity")
+    } else if number == f64::NEG_INFINITY {
+        out.write_str("-Infinity")
+    } else {
+        write!(out, "{number}")
     };
-    written.expect("a string takes all that is written");
+    written.expect("writing to a string never fails");
 }
 
 pub(super) fn number_to_boolean(number: f64) -> bool {
@@ -66,7 +69,7 @@ pub(super) fn compare(operator: Operator, left: f64, right: f64) -> bool {
 }
 
 /// The operator with its operands swapped.
-pub(super) fn turned(operator: Operator) -> Operator {
+pub(super) fn swapped(operator: Operator) -> Operator {
     match operator {
         Operator::Less => Operator::Greater,
         Operator::LessOrEqual => Operator::GreaterOrEqual,

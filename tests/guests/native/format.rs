@@ -1,8 +1,9 @@
-//! A format as a shared library, without the SDK: compiled by a test with `rustc`, one `--cfg` for
-//! each misdeed.
+//! A format as a shared library without the SDK. A test compiles this file with `rustc` alone, with
+//! one `--cfg` for each fault.
 
+// Without cargo there is no dependency on the SDK, so the interface is included as a module.
 #[path = "../../../sdk/src/abi.rs"]
-#[allow(dead_code, reason = "the whole interface is here, one kind of it is used")]
+#[allow(dead_code, reason = "a format uses only a part of the interface")]
 mod abi;
 
 #[unsafe(no_mangle)]

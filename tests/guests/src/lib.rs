@@ -152,9 +152,9 @@ impl Guest {
         guest
     }
 
-    /// Runs `misdeed` when the analyst receives a reply.
-    pub fn when_resumed(mut self, misdeed: &str) -> Self {
-        self.resume = format!("{misdeed} {}", self.resume);
+    /// Runs `fault` when the analyst receives a reply.
+    pub fn when_resumed(mut self, fault: &str) -> Self {
+        self.resume = format!("{fault} {}", self.resume);
         self
     }
 
@@ -168,15 +168,15 @@ impl Guest {
         }
     }
 
-    /// Runs `misdeed` first if the options are not `{}`, so that the component passes the host's
+    /// Runs `fault` first if the options are not `{}`, so that the component passes the host's
     /// initial call.
-    pub fn when_asked(mut self, misdeed: &str) -> Self {
+    pub fn when_asked(mut self, fault: &str) -> Self {
         let length = match self.options_at() {
             Some(at) => format!("(i32.load offset={} (local.get $args))", at + 4),
             None => "(local.get $options_bytes)".to_owned(),
         };
         self.body = format!(
-            "(if (i32.gt_u {length} (i32.const 2)) (then {misdeed})) {}",
+            "(if (i32.gt_u {length} (i32.const 2)) (then {fault})) {}",
             self.body
         );
         self

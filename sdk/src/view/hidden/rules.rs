@@ -105,7 +105,7 @@ impl<'a> Style<'a> {
             value.text = Some(declaration.value);
             value.is_important = declaration.is_important;
         } else {
-            self.is_animated |= is_motion(declaration.property);
+            self.is_animated |= is_animation(declaration.property);
         }
     }
 
@@ -114,21 +114,21 @@ impl<'a> Style<'a> {
         self.display.text.is_some() && !self.display.is("none")
     }
 
-    /// What in this style hides the element.
-    pub(super) fn hides(&self, element: Element<'a>) -> Option<HiddenBy> {
+    /// What in this style hidden_by the element.
+    pub(super) fn hidden_by(&self, element: Element<'a>) -> Option<HiddenBy> {
         if self.display.is("none") {
             Some(HiddenBy::Display)
         } else if self.visibility.is_any(&["hidden", "collapse"]) {
             Some(HiddenBy::Visibility)
         } else if self.is_transparent() && !self.may_appear(element) {
             Some(HiddenBy::Transparent)
-        } else if self.has_no_size() || self.has_no_letters(element) {
+        } else if self.has_zero_size() || self.has_zero_font_size(element) {
             Some(HiddenBy::ZeroSize)
         } else if self.is_clipped() {
             Some(HiddenBy::Clipped)
-        } else if self.is_far_out() {
+        } else if self.is_off_screen() {
             Some(HiddenBy::OffScreen)
-        } else if self.is_of_one_colour(element) {
+        } else if self.is_same_colour(element) {
             Some(HiddenBy::SameColour)
         } else {
             None
@@ -151,7 +151,7 @@ impl<'a> Style<'a> {
 
     /// Whether the box has no height or width and its content does not overflow. Padding gives the
     /// box a size (aspect-ratio boxes), and a transition suggests that it expands.
-    fn has_no_size(&self) -> bool {
+    fn has_zero_size(&self) -> bool {
         let clips = [self.overflow, self.overflow_x, self.overflow_y]
             .iter()
             .any(|overflow| overflow.is_any(&["hidden", "clip"]));
@@ -166,10 +166,10 @@ impl<'a> Style<'a> {
 
     /// Whether the font size is zero and no descendant sets its own: containers use this to remove
     /// the gaps between inline blocks.
-    fn has_no_letters(&self, element: Element<'a>) -> bool {
+    fn has_zero_font_size(&self, element: Element<'a>) -> bool {
         let is_none = self.font_size.pixels().is_some_and(|pixels| pixels <= 0.0);
-        let has_own = |inside: Element<'_>| is_found(inside) || says(inside, "font-size");
-        is_none && !has_inside(element, has_own)
+        let has_own = |inside: Element<'_>| may_be_styled(inside) || sets(inside, "font-size");
+        is_none && !any_descendant(element, has_own)
     }
 
     fn is_clipped(&self) -> bool {
@@ -178,7 +178,7 @@ impl<'a> Style<'a> {
             || self.clip_path.text.is_some_and(is_empty_path)
     }
 
-    fn is_far_out(&self) -> bool {
+    fn is_off_screen(&self) -> bool {
         let is_far = |value: Value<'_>| value.pixels().is_some_and(|pixels| pixels <= -FAR_PX);
         let is_placed = self.position.text.is_some() && !self.position.is("static");
         let is_strip = self.width.pixels().is_some_and(|pixels| pixels >= STRIP_PX);
@@ -191,36 +191,38 @@ impl<'a> Style<'a> {
             || is_placed && (is_far(self.left) || is_far(self.top) || is_far(self.right))
     }
 
-    fn is_of_one_colour(&self, element: Element<'a>) -> bool {
-        let Some(ink) = self.color.text.and_then(colour::parse) else {
+    fn is_same_colour(&self, element: Element<'a>) -> bool {
+        let Some(text_colour) = self.color.text.and_then(colour::parse) else {
             return false;
         };
-        let paper = match self.paper() {
-            Paper::None => paper_around(element),
+        let background = match self.colour_behind() {
+            Background::None => background_around(element),
             own => own,
         };
-        matches!(paper, Paper::Plain(colour) if colour == ink)
-            && !has_inside(element, |inside| is_found(inside) || says(inside, "color"))
+        matches!(background, Background::Plain(colour) if colour == text_colour)
+            && !any_descendant(element, |inside| {
+                may_be_styled(inside) || sets(inside, "color")
+            })
     }
 
-    fn paper(&self) -> Paper {
+    fn colour_behind(&self) -> Background {
         let backgrounds = [self.background_color, self.background];
-        let mut told = backgrounds.iter().filter_map(|value| value.text).peekable();
-        if told.peek().is_none() {
-            return Paper::None;
+        let mut values = backgrounds.iter().filter_map(|value| value.text).peekable();
+        if values.peek().is_none() {
+            return Background::None;
         }
-        let mut papers = told.map(colour::parse);
-        match (papers.next().flatten(), papers.next()) {
-            (Some(colour), None) => Paper::Plain(colour),
-            (Some(colour), Some(Some(other))) if colour == other => Paper::Plain(colour),
-            _ => Paper::Unknown,
+        let mut colours = values.map(colour::parse);
+        match (colours.next().flatten(), colours.next()) {
+            (Some(colour), None) => Background::Plain(colour),
+            (Some(colour), Some(Some(other))) if colour == other => Background::Plain(colour),
+            _ => Background::Unknown,
         }
     }
 }
 
 /// Background behind a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paper {
+enum Background {
     /// Not specified.
     None,
     Plain(colour::Colour),
@@ -229,46 +231,48 @@ enum Paper {
 }
 
 /// Background around an element, up to the first ancestor whose class could set another one.
-fn paper_around(element: Element<'_>) -> Paper {
+fn background_around(element: Element<'_>) -> Background {
     const LEVELS_MAX: usize = 8;
     let mut inner = element;
     for outer in element.ancestors().take(LEVELS_MAX) {
-        if is_found(inner) {
-            return Paper::Unknown;
+        if may_be_styled(inner) {
+            return Background::Unknown;
         }
-        match Style::of(short_style(outer)).paper() {
-            Paper::None => {}
-            paper => return paper,
+        match Style::of(short_style(outer)).colour_behind() {
+            Background::None => {}
+            background => return background,
         }
         inner = outer;
     }
-    Paper::None
+    Background::None
 }
 
 /// Style of another element; empty if it is too long to parse repeatedly.
 fn short_style(element: Element<'_>) -> &str {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     let style = attributes.find(|(name, _)| *name == "style");
-    style.map_or("", |(_, style)| match style.len() <= STYLE_BYTES_MAX {
-        true => style,
-        false => "",
-    })
+    let style = style.map_or("", |(_, style)| style);
+    if style.len() <= STYLE_BYTES_MAX {
+        style
+    } else {
+        ""
+    }
 }
 
-fn says(element: Element<'_>, property: &str) -> bool {
+fn sets(element: Element<'_>, property: &str) -> bool {
     Declarations::of(short_style(element))
         .value(property)
         .is_some()
 }
 
 /// Whether a style sheet is likely to target this element.
-fn is_found(element: Element<'_>) -> bool {
+fn may_be_styled(element: Element<'_>) -> bool {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     attributes.any(|(name, _)| matches!(name, "class" | "id"))
 }
 
 /// Whether a property animates an element.
-fn is_motion(property: &str) -> bool {
+fn is_animation(property: &str) -> bool {
     const NAMES: &[&str] = &[
         "transition",
         "transform",
@@ -286,14 +290,14 @@ fn is_motion(property: &str) -> bool {
 }
 
 /// Whether the predicate holds for a descendant, or there are too many to examine.
-fn has_inside(element: Element<'_>, is_such: impl Fn(Element<'_>) -> bool) -> bool {
+fn any_descendant(element: Element<'_>, predicate: impl Fn(Element<'_>) -> bool) -> bool {
     let mut inside = element.descendants();
-    let is_found = inside
+    let is_any = inside
         .by_ref()
         .take(INSIDE_MAX)
         .filter_map(Node::as_element)
-        .any(is_such);
-    is_found || inside.next().is_some()
+        .any(predicate);
+    is_any || inside.next().is_some()
 }
 
 /// Converts a length to CSS pixels, assuming common font and screen sizes; `None` for percentages
@@ -353,7 +357,9 @@ fn is_empty_path(path: &str) -> bool {
 
 /// Arguments of the CSS function `name(…)`.
 fn arguments<'v>(value: &'v str, name: &str) -> Option<&'v str> {
-    let (called, rest) = value.split_once('(')?;
-    let is_it = called.trim_ascii().eq_ignore_ascii_case(name);
-    is_it.then(|| rest.trim_end().strip_suffix(')')).flatten()
+    let (function, rest) = value.split_once('(')?;
+    let is_match = function.trim_ascii().eq_ignore_ascii_case(name);
+    is_match
+        .then(|| rest.trim_end().strip_suffix(')'))
+        .flatten()
 }

@@ -15,7 +15,7 @@ const NAME_BYTES_MAX: usize = 500;
 
 /// Whether a script or a click reveals the element: the page's own wrapper, streamed content, or a
 /// panel.
-pub(super) fn is_for_a_while(element: Element<'_>, by: HiddenBy) -> bool {
+pub(super) fn is_temporary(element: Element<'_>, by: HiddenBy) -> bool {
     matches!(element.tag(), Tag::Html | Tag::Body | Tag::Main)
         || by == HiddenBy::HiddenAttribute && is_streamed(element)
         || is_panel(element)

@@ -3,7 +3,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "pointers of the caller become slices here, under the rules of `abi`"
+    reason = "converts the caller's pointers to slices, under the rules of `abi`"
 )]
 
 use std::any::Any;
@@ -38,7 +38,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn document(&self) -> Result<&Document<'a>, Failure> {
-        let missing = || Failure::Failed("the host sent no document".to_owned());
+        let missing = || Failure::Failed("the host passed no document".to_owned());
         self.document.as_ref().ok_or_else(missing)
     }
 }
@@ -94,7 +94,7 @@ pub unsafe fn describe(reply: *mut Reply, info: fn() -> Info) {
         .map(Payload::Text)
     };
     // SAFETY: guaranteed by the caller.
-    unsafe { reply.write(guarded(describe)) };
+    unsafe { reply.write(catch_panic(describe)) };
 }
 
 /// Runs the plugin and writes its result.
@@ -110,7 +110,7 @@ pub unsafe fn call(
     // SAFETY: guaranteed by the caller; nothing borrowed from the arguments outlives this function.
     let run = || run(unsafe { arguments(&*call) });
     // SAFETY: guaranteed by the caller.
-    unsafe { reply.write(guarded(run)) };
+    unsafe { reply.write(catch_panic(run)) };
 }
 
 /// Frees a reply.
@@ -124,7 +124,7 @@ pub unsafe fn free(reply: *mut Reply) {
     if reply.pointer.is_null() {
         return;
     }
-    // SAFETY: pointer, length and capacity come from the `Vec` that `reply_of` took apart, and the
+    // SAFETY: pointer, length and capacity come from the `Vec` that `new_reply` took apart, and the
     // status determines its element type.
     unsafe {
         match reply.status {
@@ -146,21 +146,23 @@ pub unsafe fn free(reply: *mut Reply) {
 }
 
 /// Runs the plugin and catches panics.
-fn guarded(run: impl FnOnce() -> Result<Payload, Failure>) -> Reply {
+fn catch_panic(run: impl FnOnce() -> Result<Payload, Failure>) -> Reply {
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(Payload::Text(text))) => reply_of(status::TEXT, text.into_bytes()),
-        Ok(Ok(Payload::Bytes(bytes))) => reply_of(status::BYTES, bytes),
-        Ok(Ok(Payload::Spans(spans))) => reply_of(status::SPANS, spans),
+        Ok(Ok(Payload::Text(text))) => new_reply(status::TEXT, text.into_bytes()),
+        Ok(Ok(Payload::Bytes(bytes))) => new_reply(status::BYTES, bytes),
+        Ok(Ok(Payload::Spans(spans))) => new_reply(status::SPANS, spans),
         Ok(Err(Failure::InvalidOptions(reason))) => {
-            reply_of(status::INVALID_OPTIONS, reason.into_bytes())
+            new_reply(status::INVALID_OPTIONS, reason.into_bytes())
         }
-        Ok(Err(Failure::Unsupported(reason))) => reply_of(status::UNSUPPORTED, reason.into_bytes()),
-        Ok(Err(Failure::Failed(reason))) => reply_of(status::FAILED, reason.into_bytes()),
+        Ok(Err(Failure::Unsupported(reason))) => {
+            new_reply(status::UNSUPPORTED, reason.into_bytes())
+        }
+        Ok(Err(Failure::Failed(reason))) => new_reply(status::FAILED, reason.into_bytes()),
         Err(panic) => {
             let reason = message(&*panic);
             // Dropping the payload could panic again, outside the guard.
             std::mem::forget(panic);
-            reply_of(status::PANICKED, reason.into_bytes())
+            new_reply(status::PANICKED, reason.into_bytes())
         }
     }
 }
@@ -170,10 +172,10 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("it did not say why").to_owned()
+    text.unwrap_or("no panic message").to_owned()
 }
 
-fn reply_of<T>(status: u32, payload: Vec<T>) -> Reply {
+fn new_reply<T>(status: u32, payload: Vec<T>) -> Reply {
     let mut payload = ManuallyDrop::new(payload);
     Reply {
         status,

@@ -3,7 +3,7 @@
 use super::Language;
 
 /// Stop words by language, sorted by bytes. The order of languages breaks ties between guesses.
-pub(super) const STOPS: [(Language, &[&str]); 15] = [
+pub(super) const STOP_WORDS: [(Language, &[&str]); 15] = [
     (
         Language::English,
         &[

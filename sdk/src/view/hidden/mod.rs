@@ -77,23 +77,23 @@ impl<'a> Element<'a> {
                 _ => {}
             }
         }
-        let is_shut = !is_open && self.tag() == Tag::Dialog;
-        if style.is_none() && !hidden && !is_aria && !is_shut {
+        let is_closed = !is_open && self.tag() == Tag::Dialog;
+        if style.is_none() && !hidden && !is_aria && !is_closed {
             return None;
         }
         let style = style.map(Style::of).unwrap_or_default();
         // An inline `display` overrides the browser's rules for `hidden` and for dialogs.
         let is_displayed = style.is_displayed();
-        let by = if is_shut && !is_displayed {
+        let by = if is_closed && !is_displayed {
             Some(HiddenBy::ClosedDialog)
         } else if hidden && !is_displayed {
             Some(HiddenBy::HiddenAttribute)
         } else {
             style
-                .hides(self)
+                .hidden_by(self)
                 .or((is_aria && widgets::is_decoration(self)).then_some(HiddenBy::AriaHidden))
         };
-        by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_for_a_while(self, by))
+        by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_temporary(self, by))
     }
 
     /// Whether the element's text is the name of an icon: icon fonts render `navigate_next` as an
