@@ -56,6 +56,11 @@ pub(crate) fn modules(
     if !succeeded {
         return Err(BuildError::Compile);
     }
+    if request.packages.is_empty() {
+        let module = artifacts.into_iter().rev().find_map(Artifact::module);
+        let missing = || BuildError::NoModule(request.manifest_dir.display().to_string());
+        return module.map(|module| vec![module]).ok_or_else(missing);
+    }
     choose(artifacts, &request.packages)
 }
 
@@ -156,13 +161,8 @@ impl Artifact {
     }
 }
 
+/// Returns the module of each package, sorted by name.
 fn choose(artifacts: Vec<Artifact>, packages: &[String]) -> Result<Vec<Module>, BuildError> {
-    if packages.is_empty() {
-        let module = artifacts.into_iter().rev().find_map(Artifact::module);
-        return module
-            .map(|module| vec![module])
-            .ok_or_else(|| BuildError::NoModule("of this folder".to_owned()));
-    }
     let mut modules: Vec<Module> = Vec::new();
     let mut artifacts: Vec<Option<Artifact>> = artifacts.into_iter().map(Some).collect();
     for package in packages {

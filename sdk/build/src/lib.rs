@@ -71,7 +71,11 @@ pub enum BuildError {
         source: std::io::Error,
     },
     /// The folder has no `Cargo.toml`.
-    #[error("`{}` has no `Cargo.toml`: pass the folder of a plugin crate, or create one with `trawl plugin new`", .0.display())]
+    #[error(
+        "`{}` has no `Cargo.toml`: pass the folder of a plugin crate, or create one with `trawl plugin \
+         new`",
+        .0.display()
+    )]
     NoManifest(PathBuf),
     /// The code does not compile; the compiler's messages went to standard error.
     #[error("the plugin does not compile; see the messages above")]

@@ -71,8 +71,8 @@ impl<const F: usize> Bm25<F> {
             self.n_words[field] += terms.len() as u64;
             for term in *terms {
                 // Queries are short, so a linear search beats hashing.
-                if let Some(place) = self.query.iter().position(|own| own == term) {
-                    hits.entry(place as u32).or_insert([0; F])[field] += 1;
+                if let Some(index) = self.query.iter().position(|own| own == term) {
+                    hits.entry(index as u32).or_insert([0; F])[field] += 1;
                 }
             }
         }
@@ -86,8 +86,8 @@ impl<const F: usize> Bm25<F> {
     pub fn statistics(&self) -> Statistics {
         let mut frequencies = vec![0; self.query.len()];
         for text in &self.texts {
-            for (place, _) in &text.hits {
-                frequencies[*place as usize] += 1;
+            for (index, _) in &text.hits {
+                frequencies[*index as usize] += 1;
             }
         }
         Statistics {
@@ -108,9 +108,9 @@ impl<const F: usize> Bm25<F> {
         let weights: Vec<f32> = statistics
             .frequencies
             .iter()
-            .map(|&n| rarity(n, statistics.n_texts))
+            .map(|&n| inverse_document_frequency(n, statistics.n_texts))
             .collect();
-        let most: f32 = weights.iter().sum();
+        let score_max: f32 = weights.iter().sum();
         let n_texts = statistics.n_texts.max(1) as f32;
         let mut means = [1.0_f32; F];
         for (mean, n_words) in means.iter_mut().zip(&statistics.n_words) {
@@ -118,7 +118,7 @@ impl<const F: usize> Bm25<F> {
         }
         let texts = self.texts.iter();
         texts
-            .map(|text| self.score(text, &weights, most, &means))
+            .map(|text| self.score(text, &weights, score_max, &means))
             .collect()
     }
 
@@ -127,33 +127,33 @@ impl<const F: usize> Bm25<F> {
         self.texts[text]
             .hits
             .iter()
-            .map(|(place, _)| *place as usize)
+            .map(|(index, _)| *index as usize)
     }
 
     /// How often a query term occurs in a field of a text.
-    pub fn count(&self, text: usize, place: usize, field: usize) -> u32 {
+    pub fn count(&self, text: usize, index: usize, field: usize) -> u32 {
         let hits = &self.texts[text].hits;
-        let hit = hits.iter().find(|(own, _)| *own as usize == place);
+        let hit = hits.iter().find(|(own, _)| *own as usize == index);
         hit.map_or(0, |(_, counts)| counts[field])
     }
 
-    fn score(&self, text: &Counts<F>, weights: &[f32], most: f32, means: &[f32; F]) -> Score {
+    fn score(&self, text: &Counts<F>, weights: &[f32], score_max: f32, means: &[f32; F]) -> Score {
         let mut score = Score::default();
-        if most <= 0.0 {
+        if score_max <= 0.0 {
             return score;
         }
-        for (place, counts) in &text.hits {
+        for (index, counts) in &text.hits {
             let mut frequency = 0.0;
             for field in 0..F {
                 let length = 1.0 - B + B * text.lengths[field] as f32 / means[field];
                 frequency += self.weights[field] * counts[field] as f32 / length;
             }
-            let weight = weights.get(*place as usize).copied().unwrap_or_default();
+            let weight = weights.get(*index as usize).copied().unwrap_or_default();
             score.value += weight * frequency / (frequency + K1);
             score.coverage += weight;
         }
-        score.value /= most;
-        score.coverage = (score.coverage / most).min(1.0);
+        score.value /= score_max;
+        score.coverage = (score.coverage / score_max).min(1.0);
         score
     }
 }
@@ -175,7 +175,7 @@ fn add_each(to: &mut Vec<u64>, from: &[u64]) {
 }
 
 /// Inverse document frequency of a term that occurs in `n` of `n_texts` texts; always positive.
-fn rarity(n: u64, n_texts: u64) -> f32 {
+fn inverse_document_frequency(n: u64, n_texts: u64) -> f32 {
     let part = if n == 0 { ABSENT } else { 1.0 };
     let (n, n_texts) = (n.max(1) as f32, n_texts as f32);
     part * (1.0 + ((n_texts - n).max(0.0) + 0.5) / (n + 0.5)).ln()

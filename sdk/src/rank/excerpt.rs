@@ -14,8 +14,8 @@ pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(TOKEN_BYTES)
 }
 
-/// Wraps a text in data markers. Replaces `<<<` and `>>>` inside it, so that the text cannot contain
-/// a marker.
+/// Wraps a text in data markers. Replaces `<<<` and `>>>` inside it, so that the text cannot
+/// contain a marker.
 pub fn data(text: &str) -> String {
     let inside = text.replace("<<<", "[[[").replace(">>>", "]]]");
     format!("<<<DATA\n{}\nDATA>>>", inside.trim())

@@ -111,8 +111,8 @@ impl Language {
         Self::guess(text).unwrap_or_else(|| Self::declared(document))
     }
 
-    /// Language declared by the page in `lang` of `<html>` or in `og:locale`; English if there is
-    /// none.
+    /// Language declared by the page in `lang` of `<html>`, in `og:locale` or in
+    /// `content-language`; English if there is none.
     fn declared(document: &Document<'_>) -> Self {
         let lang = document.html().and_then(|html| html.attr("lang"));
         if let Some(lang) = lang.filter(|lang| !lang.trim().is_empty()) {
