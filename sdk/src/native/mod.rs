@@ -1,8 +1,9 @@
-//! Glue for native plugins: the C interface of [`abi`](crate::abi) over each kind's trait. Nothing here is for authors.
+//! Glue for native plugins: implements the C interface of [`abi`](crate::abi) for each plugin
+//! trait. Not part of the public interface.
 
 #![allow(
     unsafe_code,
-    reason = "pointers of the caller become slices here, under the rules of `abi`"
+    reason = "converts the caller's pointers to slices, under the rules of `abi`"
 )]
 
 use std::any::Any;
@@ -17,7 +18,7 @@ use crate::{
     Chunker, Document, Extractor, Failure, Filter, Format, Info, Needs, Output, Source, Span,
 };
 
-/// What a call came to.
+/// Successful result of a call.
 pub enum Payload {
     /// UTF-8.
     Text(String),
@@ -27,7 +28,7 @@ pub enum Payload {
     Spans(Vec<Span>),
 }
 
-/// Arguments of a call as values of Rust.
+/// Arguments of a call as Rust values.
 pub struct Arguments<'a> {
     document: Option<Document<'a>>,
     source: Source<'a>,
@@ -37,7 +38,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn document(&self) -> Result<&Document<'a>, Failure> {
-        let missing = || Failure::Failed("the host sent no document".to_owned());
+        let missing = || Failure::Failed("the host passed no document".to_owned());
         self.document.as_ref().ok_or_else(missing)
     }
 }
@@ -72,10 +73,10 @@ pub fn chunker<P: Chunker>(arguments: Arguments<'_>) -> Result<Payload, Failure>
     P::chunk(arguments.text, options::read(arguments.options)?).map(Payload::Spans)
 }
 
-/// Writes what the plugin says of itself.
+/// Writes the plugin's description.
 ///
 /// # Safety
-/// `reply` points to a reply that may be written.
+/// `reply` must point to a reply that may be written.
 pub unsafe fn describe(reply: *mut Reply, info: fn() -> Info) {
     let describe = || {
         let info = info();
@@ -92,36 +93,39 @@ pub unsafe fn describe(reply: *mut Reply, info: fn() -> Info) {
         }))
         .map(Payload::Text)
     };
-    // SAFETY: promised by the caller.
-    unsafe { reply.write(guarded(describe)) };
+    // SAFETY: guaranteed by the caller.
+    unsafe { reply.write(catch_panic(describe)) };
 }
 
-/// Calls the plugin and writes what came of it.
+/// Runs the plugin and writes its result.
 ///
 /// # Safety
-/// `call` points to a call that keeps the rules of [`abi`](crate::abi), `reply` to a reply that may be written.
+/// `call` must point to a call that follows the rules of [`abi`](crate::abi), `reply` to a reply
+/// that may be written.
 pub unsafe fn call(
     call: *const Call,
     reply: *mut Reply,
     run: fn(Arguments<'_>) -> Result<Payload, Failure>,
 ) {
-    // SAFETY: promised by the caller; what the arguments borrow is not kept after this function.
+    // SAFETY: guaranteed by the caller; nothing borrowed from the arguments outlives this function.
     let run = || run(unsafe { arguments(&*call) });
-    // SAFETY: promised by the caller.
-    unsafe { reply.write(guarded(run)) };
+    // SAFETY: guaranteed by the caller.
+    unsafe { reply.write(catch_panic(run)) };
 }
 
-/// Gives a reply back.
+/// Frees a reply.
 ///
 /// # Safety
-/// `reply` points to [`Reply::EMPTY`] or to what this library wrote, and is given back only once.
+/// `reply` must point to [`Reply::EMPTY`] or to a reply written by this library that has not been
+/// freed yet.
 pub unsafe fn free(reply: *mut Reply) {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     let reply = unsafe { reply.replace(Reply::EMPTY) };
     if reply.pointer.is_null() {
         return;
     }
-    // SAFETY: pointer, length and capacity are those of the `Vec` that `reply_of` took apart, of the type its status tells.
+    // SAFETY: pointer, length and capacity come from the `Vec` that `new_reply` took apart, and the
+    // status determines its element type.
     unsafe {
         match reply.status {
             status::SPANS => {
@@ -141,22 +145,24 @@ pub unsafe fn free(reply: *mut Reply) {
     }
 }
 
-/// Runs the plugin; a panic ends here.
-fn guarded(run: impl FnOnce() -> Result<Payload, Failure>) -> Reply {
+/// Runs the plugin and catches panics.
+fn catch_panic(run: impl FnOnce() -> Result<Payload, Failure>) -> Reply {
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(Payload::Text(text))) => reply_of(status::TEXT, text.into_bytes()),
-        Ok(Ok(Payload::Bytes(bytes))) => reply_of(status::BYTES, bytes),
-        Ok(Ok(Payload::Spans(spans))) => reply_of(status::SPANS, spans),
+        Ok(Ok(Payload::Text(text))) => new_reply(status::TEXT, text.into_bytes()),
+        Ok(Ok(Payload::Bytes(bytes))) => new_reply(status::BYTES, bytes),
+        Ok(Ok(Payload::Spans(spans))) => new_reply(status::SPANS, spans),
         Ok(Err(Failure::InvalidOptions(reason))) => {
-            reply_of(status::INVALID_OPTIONS, reason.into_bytes())
+            new_reply(status::INVALID_OPTIONS, reason.into_bytes())
         }
-        Ok(Err(Failure::Unsupported(reason))) => reply_of(status::UNSUPPORTED, reason.into_bytes()),
-        Ok(Err(Failure::Failed(reason))) => reply_of(status::FAILED, reason.into_bytes()),
+        Ok(Err(Failure::Unsupported(reason))) => {
+            new_reply(status::UNSUPPORTED, reason.into_bytes())
+        }
+        Ok(Err(Failure::Failed(reason))) => new_reply(status::FAILED, reason.into_bytes()),
         Err(panic) => {
             let reason = message(&*panic);
-            // The payload's own drop may panic again, past the guard.
+            // Dropping the payload could panic again, outside the guard.
             std::mem::forget(panic);
-            reply_of(status::PANICKED, reason.into_bytes())
+            new_reply(status::PANICKED, reason.into_bytes())
         }
     }
 }
@@ -166,10 +172,10 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("it did not say why").to_owned()
+    text.unwrap_or("no panic message").to_owned()
 }
 
-fn reply_of<T>(status: u32, payload: Vec<T>) -> Reply {
+fn new_reply<T>(status: u32, payload: Vec<T>) -> Reply {
     let mut payload = ManuallyDrop::new(payload);
     Reply {
         status,
@@ -180,9 +186,10 @@ fn reply_of<T>(status: u32, payload: Vec<T>) -> Reply {
 }
 
 /// # Safety
-/// The call keeps the rules of [`abi`](crate::abi) for as long as `'a`.
+/// The call must follow the rules of [`abi`](crate::abi) for all of `'a`.
 unsafe fn arguments<'a>(call: &'a Call) -> Arguments<'a> {
-    // SAFETY: promised by the caller: every pointer is null where it may be, or valid for `'a`.
+    // SAFETY: guaranteed by the caller: every pointer is valid for `'a`, or null where that is
+    // allowed.
     unsafe {
         let source = call.source.as_ref().map(|source| Source {
             text: Cow::Borrowed(text(&source.text)),
@@ -200,9 +207,9 @@ unsafe fn arguments<'a>(call: &'a Call) -> Arguments<'a> {
 }
 
 /// # Safety
-/// As [`arguments`].
+/// See [`arguments`].
 unsafe fn arrays(document: &abi::Document) -> Arrays<'_> {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         Arrays {
             url: text(&document.url),
@@ -228,19 +235,19 @@ unsafe fn arrays(document: &abi::Document) -> Arrays<'_> {
 }
 
 /// # Safety
-/// The slice is empty or valid.
+/// The slice must be empty or valid.
 unsafe fn slice<T>(slice: &Slice<T>) -> &[T] {
     match slice.length {
         0 => &[],
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         length => unsafe { std::slice::from_raw_parts(slice.pointer, length) },
     }
 }
 
 /// # Safety
-/// The slice is empty or valid, and UTF-8.
+/// The slice must be empty or valid, and hold UTF-8.
 unsafe fn text(bytes: &Slice<u8>) -> &str {
-    // SAFETY: promised by the caller.
+    // SAFETY: guaranteed by the caller.
     unsafe { std::str::from_utf8_unchecked(slice(bytes)) }
 }
 

@@ -1,9 +1,9 @@
-//! Words that say nothing about what a text is about, by language.
+//! Stop words by language.
 
 use super::Language;
 
-/// By language, sorted by the bytes of the words. The order of languages decides between guesses that are equal.
-pub(super) const STOPS: [(Language, &[&str]); 15] = [
+/// Stop words by language, sorted by bytes. The order of languages breaks ties between guesses.
+pub(super) const STOP_WORDS: [(Language, &[&str]); 15] = [
     (
         Language::English,
         &[

@@ -1,6 +1,7 @@
-//! What a person does not see, as far as the page's own attributes tell it.
+//! Detects hidden elements from the page's own attributes.
 //!
-//! Style sheets are not read: an element is hidden by its attributes and its inline style or not at all. Where these leave a doubt, it is shown.
+//! Style sheets are not evaluated: only attributes and inline styles can hide an element. In case
+//! of doubt an element counts as visible.
 
 mod colour;
 mod rules;
@@ -15,30 +16,32 @@ use rules::Style;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HiddenBy {
-    /// The attribute `hidden`; `hidden=until-found` does not hide.
+    /// The `hidden` attribute; `hidden=until-found` does not hide.
     HiddenAttribute,
     /// A `<dialog>` that is not open.
     ClosedDialog,
     /// `display: none`.
     Display,
-    /// `visibility: hidden` or `collapse`. What is inside counts as hidden too, even where it says `visible`.
+    /// `visibility: hidden` or `collapse`. Descendants count as hidden too, even with `visibility:
+    /// visible`.
     Visibility,
-    /// `opacity: 0`, where nothing tells of a script that makes the element appear.
+    /// `opacity: 0`, unless a script is likely to make the element appear.
     Transparent,
-    /// A box or a font without size.
+    /// A box or a font without a size.
     ZeroSize,
-    /// `clip` or `clip-path` that leaves nothing.
+    /// A `clip` or `clip-path` that leaves nothing visible.
     Clipped,
-    /// A place far outside the page.
+    /// A position far outside the page.
     OffScreen,
-    /// Text in the colour of what it stands on.
+    /// Text in the colour of its background.
     SameColour,
-    /// `aria-hidden=true` on text that is decoration, a double or put away; not on the panels and slides of a widget.
+    /// `aria-hidden=true` on text that is decorative, duplicated or collapsed; not on the panels
+    /// and slides of a widget.
     AriaHidden,
 }
 
 impl HiddenBy {
-    /// Its name in answers: `display`, `zero_size` and so on.
+    /// Name in results: `display`, `zero_size` and so on.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HiddenAttribute => "hidden_attribute",
@@ -56,12 +59,13 @@ impl HiddenBy {
 }
 
 impl<'a> Element<'a> {
-    /// What hides the element with all that is in it; `None` when it is shown as far as its own attributes tell. What surrounds it is
-    /// not asked, so go from the outside inwards.
+    /// What hides this element and its content; `None` if its own attributes do not hide it.
+    /// Ancestors are not considered, so walk from the outside inwards.
     ///
-    /// Not hidden in this sense is what shows nothing by nature (scripts), and what a page hides only for a while: `<html>` and `<body>`,
-    /// a wrapper around most of the page, content that was streamed to be moved into its place, a closed `<details>`, and the
-    /// panels of tabs and accordions by their roles, which are one click away like it.
+    /// Elements that never render (scripts) do not count as hidden, and neither do those that a
+    /// page hides only temporarily: `<html>` and `<body>`, a wrapper around most of the page,
+    /// streamed content that a script moves into place, a closed `<details>`, and the panels of
+    /// tabs and accordions, which are one click away.
     pub fn hidden_by(self) -> Option<HiddenBy> {
         let (mut style, mut hidden, mut is_aria, mut is_open) = (None, false, false, false);
         for (name, value) in self.attrs() {
@@ -73,26 +77,27 @@ impl<'a> Element<'a> {
                 _ => {}
             }
         }
-        let is_shut = !is_open && self.tag() == Tag::Dialog;
-        if style.is_none() && !hidden && !is_aria && !is_shut {
+        let is_closed = !is_open && self.tag() == Tag::Dialog;
+        if style.is_none() && !hidden && !is_aria && !is_closed {
             return None;
         }
         let style = style.map(Style::of).unwrap_or_default();
-        // An inline `display` outdoes what browsers do for `hidden` and for dialogs.
+        // An inline `display` overrides the browser's rules for `hidden` and for dialogs.
         let is_displayed = style.is_displayed();
-        let by = if is_shut && !is_displayed {
+        let by = if is_closed && !is_displayed {
             Some(HiddenBy::ClosedDialog)
         } else if hidden && !is_displayed {
             Some(HiddenBy::HiddenAttribute)
         } else {
             style
-                .hides(self)
+                .hidden_by(self)
                 .or((is_aria && widgets::is_decoration(self)).then_some(HiddenBy::AriaHidden))
         };
-        by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_for_a_while(self, by))
+        by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_temporary(self, by))
     }
 
-    /// Whether the element's text is the name of a picture: icon fonts show `navigate_next` as an arrow.
+    /// Whether the element's text is the name of an icon: icon fonts render `navigate_next` as an
+    /// arrow.
     pub fn is_icon(self) -> bool {
         const FONTS: &[&str] = &["material-icons", "material-symbols"];
         let is_inline = matches!(self.tag(), Tag::I | Tag::Span | Tag::Other);
@@ -102,8 +107,8 @@ impl<'a> Element<'a> {
                 .is_some_and(|class| FONTS.iter().any(|font| class.contains(font)))
     }
 
-    /// Whether a reader does not see the element: it is never shown (a script, say) or something hides it
-    /// ([`hidden_by`](Self::hidden_by)). What surrounds it is not asked.
+    /// Whether a reader does not see the element: it is never rendered (a script, for example) or
+    /// something hides it ([`hidden_by`](Self::hidden_by)). Ancestors are not considered.
     pub fn is_hidden(self) -> bool {
         self.tag().is_never_shown() || self.hidden_by().is_some()
     }
