@@ -137,7 +137,7 @@ struct Facts {
 
 impl Facts {
     fn cost(&self) -> Cost {
-        Cost::told(CREDIT, self.credits.as_deref())
+        Cost::reported_or_unknown(CREDIT, self.credits.as_deref())
     }
 
     fn complete(self, page: Page) -> Step {
