@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
-use crate::stages::Stages;
 use crate::host::Profile;
+use crate::stages::Stages;
 use crate::{browser, host, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.

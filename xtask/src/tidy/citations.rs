@@ -65,7 +65,10 @@ mod tests {
     fn a_number_without_a_paragraph_is_found() {
         let known = numbers("# Title\n\n**D1. One.** Text.\n\n**S2. Two.** Text, **bold**.\n");
         assert_eq!(known, ["D1".to_owned(), "S2".to_owned()].into());
-        let text = format!("/// {}1 and {}2.\n// {}3\n", "Decision D", "Spec S", "Decision D");
+        let text = format!(
+            "/// {}1 and {}2.\n// {}3\n",
+            "Decision D", "Spec S", "Decision D"
+        );
         let missing: Vec<_> = cited(&text).difference(&known).cloned().collect();
         assert_eq!(missing, ["D3"]);
     }

@@ -237,7 +237,10 @@ mod tests {
     #[test]
     fn tests_and_comments_do_not_count() {
         let found = check_files(&[
-            ("a.rs", "/// [`crate::b`]\nfn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n"),
+            (
+                "a.rs",
+                "/// [`crate::b`]\nfn f() {}\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n",
+            ),
             ("b.rs", "use crate::a::f;\n"),
         ]);
         assert_eq!(found, [""; 0]);

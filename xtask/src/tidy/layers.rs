@@ -49,8 +49,7 @@ mod tests {
     use super::*;
     use crate::workspace::Dependency;
 
-    const TABLE: &str =
-        "## Who knows which crate\n\n| crate | crates of ours |\n|---|---|\n| `wasmtime` | plugins |\n";
+    const TABLE: &str = "## Who knows which crate\n\n| crate | crates of ours |\n|---|---|\n| `wasmtime` | plugins |\n";
 
     fn metadata(folder: &str, kind: Option<&str>) -> Metadata {
         let package = Package {
