@@ -1,13 +1,9 @@
 //! What every provider adapter makes of its vendor: one list of cases for all of them, and a driver that runs an adapter against a
 //! fake vendor without a socket. The lists say nothing of how a case is run, so that the server can be asked the same over HTTP.
 
-#[path = "conformance/cases.rs"]
 mod cases;
-#[path = "conformance/check.rs"]
 mod check;
-#[path = "conformance/driver.rs"]
 mod driver;
-#[path = "conformance/wishes.rs"]
 mod wishes;
 
 use trawl_sdk::provider::{Abilities, Class, Cost, Task, USD};
