@@ -1,45 +1,46 @@
-//! The machine's own Chromium, started in a way that a test can see which processes are whose.
+//! A Chromium whose processes a test can list and kill.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::World;
 
-/// Where browsers are.
-const FOLDERS: [&str; 2] = ["/usr/bin", "/usr/local/bin"];
-/// Their names.
-const NAMES: [&str; 3] = ["chromium-headless-shell", "chromium", "google-chrome"];
-/// How long processes may take to vanish.
+/// The browser that the build script found.
+const BROWSER: Option<&str> = option_env!("TRAWL_TEST_BROWSER");
+/// Upper bound on the time in which killed processes disappear.
 const VANISH_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// The browsers of one world. Each writes down its process group before it becomes the browser.
+/// The browser of one world. It is a script that records its process group and then becomes the
+/// browser, so the processes of tests that run at the same time can be told apart.
 pub struct WatchedBrowser {
     groups: PathBuf,
 }
 
 impl WatchedBrowser {
-    /// Puts the machine's browser into the world; `None`, and a line that says so, when there is none.
-    pub fn put(world: &mut World) -> Option<Self> {
-        let Some(program) = installed() else {
-            eprintln!("skipped: no browser; install one with `apt-get install chromium`");
-            return None;
-        };
-        let line = format!("exec {} \"$@\"", program.display());
-        if !may_have_sandbox() {
-            eprintln!("this machine lets nobody have a sandbox, so the browser runs without one");
+    /// Configures the installed browser for this world.
+    ///
+    /// # Panics
+    /// When there is no browser. Tests that need one are ignored then: see `build.rs`.
+    pub fn put(world: &mut World) -> Self {
+        let browser = BROWSER.expect("no Chromium: install chromium-headless-shell");
+        if !can_sandbox() {
+            eprintln!(
+                "this machine allows no user namespaces: the browser runs without its sandbox"
+            );
             world.browser.no_sandbox = true;
         }
-        Some(Self::put_script(world, &line))
+        Self::put_script(world, &format!("exec {browser} \"$@\""))
     }
 
-    /// Puts a script into the world that stands for a browser.
+    /// Configures a script with this line as the browser of this world.
     ///
     /// # Panics
     /// When it cannot be written.
     pub fn put_script(world: &mut World, line: &str) -> Self {
-        // The browser runs as another user, who must get here and may write one file.
+        // The server runs the browser as another user, who needs access to the script and its file.
         let folder = world.path("browser");
         fs::create_dir(&folder).expect("a folder");
         let (script, groups) = (folder.join("browser.sh"), folder.join("groups"));
@@ -58,13 +59,13 @@ impl WatchedBrowser {
         Self { groups }
     }
 
-    /// Browsers started so far: their process groups.
+    /// Process groups of all browsers started so far.
     pub fn groups(&self) -> Vec<i32> {
         let text = fs::read_to_string(&self.groups).expect("the file");
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Processes of all browsers that are alive, with their command lines.
+    /// Live processes of all browsers, with their command lines.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let groups = self.groups();
         let all = fs::read_dir("/proc").expect("processes");
@@ -82,7 +83,7 @@ impl WatchedBrowser {
         alive.collect()
     }
 
-    /// Kills every process of the browsers in whose command line `part` stands; the number of them.
+    /// Kills the browser processes whose command line contains `part` and returns their number.
     pub fn kill(&self, part: &str) -> usize {
         let found = self.processes();
         let found = found.iter().filter(|(_, line)| line.contains(part));
@@ -90,18 +91,15 @@ impl WatchedBrowser {
         if ids.is_empty() {
             return 0;
         }
-        let killed = std::process::Command::new("kill")
-            .arg("-9")
-            .args(&ids)
-            .status();
+        let killed = Command::new("kill").arg("-9").args(&ids).status();
         assert!(killed.expect("kill runs").success());
         ids.len()
     }
 
-    /// Waits until no process of any of the browsers is left.
+    /// Waits until all processes of the browsers have ended.
     ///
     /// # Panics
-    /// When one is after a while.
+    /// When one is still alive after [`VANISH_TIME_MAX`].
     pub async fn assert_gone(&self) {
         let end = Instant::now() + VANISH_TIME_MAX;
         loop {
@@ -115,28 +113,19 @@ impl WatchedBrowser {
     }
 }
 
-fn installed() -> Option<PathBuf> {
-    let of = |name: &str| FOLDERS.map(|folder| Path::new(folder).join(name));
-    NAMES
-        .iter()
-        .flat_map(|name| of(name))
-        .find(|path| path.is_file())
-}
-
-/// Whether the machine lets an ordinary user have a namespace of its own, of which the browser's sandbox is made. Containers may
-/// not.
-fn may_have_sandbox() -> bool {
+/// Whether an unprivileged user may create a user namespace, which the browser's sandbox is built on.
+/// Many containers forbid it.
+fn can_sandbox() -> bool {
     let works = |program: &str, arguments: &[&str]| {
-        let run = std::process::Command::new(program).args(arguments).output();
+        let run = Command::new(program).args(arguments).output();
         run.is_ok_and(|output| output.status.success())
     };
-    let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-    let is_root = works("setpriv", &[&as_nobody[..], &["true"]].concat());
-    match is_root {
-        true => works(
-            "setpriv",
-            &[&as_nobody[..], &["unshare", "--user", "true"]].concat(),
-        ),
-        false => works("unshare", &["--user", "true"]),
+    let unprivileged = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let is_root = works("setpriv", &[&unprivileged[..], &["true"]].concat());
+    if is_root {
+        let unshare = ["unshare", "--user", "true"];
+        works("setpriv", &[&unprivileged[..], &unshare].concat())
+    } else {
+        works("unshare", &["--user", "true"])
     }
 }

@@ -30,14 +30,10 @@ struct Then {
     text: String,
 }
 
-/// The built applications on a site, with what they say; `None`, and a line that says so, when they are not built.
-fn put(site: &FakeSite) -> Option<Vec<Expected>> {
+/// Puts the built applications on a site and returns what to expect of them.
+fn put(site: &FakeSite) -> Vec<Expected> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = root.join("../target/apps");
-    if !pages.is_dir() {
-        eprintln!("skipped: no applications; `cargo xtask apps` builds them with Node.js");
-        return None;
-    }
     let mut folders = vec![pages.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -48,7 +44,7 @@ fn put(site: &FakeSite) -> Option<Vec<Expected>> {
         }
     }
     let expected = fs::read(root.join("apps/expected.json")).expect("the list");
-    Some(serde_json::from_slice(&expected).expect("the list"))
+    serde_json::from_slice(&expected).expect("the list")
 }
 
 fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
@@ -69,13 +65,11 @@ fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
 async fn smart_returns_their_text_and_plain_http_does_not() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
+    let stage = Stage::new().await;
+    let expected = put(&stage.site);
     for page in expected {
         let url = stage.site.url(&page.path);
         let plain = json!({"url": url, "request": "http", "return_format": "text", "cache": false});
@@ -97,13 +91,11 @@ async fn smart_returns_their_text_and_plain_http_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
 async fn what_a_visitor_does_can_be_asked_for() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
+    let stage = Stage::new().await;
+    let expected = put(&stage.site);
     let mut n_tried = 0;
     for page in expected {
         let Some(then) = page.then else { continue };
@@ -131,13 +123,11 @@ async fn what_a_visitor_does_can_be_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
 async fn many_at_once_are_all_whole() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
+    let stage = Stage::new().await;
+    let expected = put(&stage.site);
     let first = &expected[0];
     let urls = [stage.site.url(&first.path).as_str(); 16].join(",");
     let body =

@@ -12,10 +12,9 @@ const FORM: &str = "<form id=f><input id=name name=name><button id=go>Go</button
     </script>";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn steps_fill_a_form_submit_it_and_wait() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/form", FORM);
     let short = json!([{"Fill": {"selector": "#name", "value": "Ada"}}, {"Click": "#go"}, {"WaitFor": ".done"},
         {"Evaluate": "document.querySelector('.done').textContent.length"}]);
@@ -43,10 +42,9 @@ async fn steps_fill_a_form_submit_it_and_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn scripts_run_before_and_after_the_page_and_their_errors_are_told() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", "<p id=a></p><script>document.getElementById('a').textContent = 'early ' + window.given</script>");
     let more = json!({"evaluate_on_new_document": "window.given = 'gift'",
         "execution_scripts": {"*": "document.body.append(' late')"}});
@@ -64,10 +62,9 @@ async fn scripts_run_before_and_after_the_page_and_their_errors_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn waits_combine_and_what_did_not_come_is_told() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", "<p id=p>waiting</p><script>setTimeout(() => { document.getElementById('p').className = 'ready'; \
         document.getElementById('p').textContent = 'ready now'; }, 1200)</script>");
     let second = json!({"secs": 5, "nanos": 0});
@@ -101,10 +98,9 @@ async fn waits_combine_and_what_did_not_come_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn who_asks_is_what_the_caller_says_and_for_its_origin_alone() {
-    let Some(stage) = Stage::with(|world| world.allow_private = &["127.0.0.0/8"]).await else {
-        return;
-    };
+    let stage = Stage::with(|world| world.allow_private = &["127.0.0.0/8"]).await;
     let other = trawl_tests::FakeSite::start_at("127.0.0.2").await;
     other.put("/x.js", "text/javascript", "document.title = 'loaded'");
     let html = format!(
@@ -136,10 +132,9 @@ async fn who_asks_is_what_the_caller_says_and_for_its_origin_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn shadow_trees_and_frames_of_the_page_are_part_of_it() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     stage.page("/frame", "<p>inside the frame</p>");
     let url = stage.page("/", "<my-card>slotted words</my-card><iframe src=/frame></iframe><noscript>please enable</noscript><script>\
         customElements.define('my-card', class extends HTMLElement { connectedCallback() { \
@@ -164,10 +159,9 @@ async fn shadow_trees_and_frames_of_the_page_are_part_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn what_is_not_wanted_is_not_loaded() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     stage.site.put("/i.png", "image/png", vec![0; 10]);
     stage.site.put("/s.css", "text/css", "p{color:red}");
     let url = stage.page(
@@ -195,10 +189,9 @@ async fn what_is_not_wanted_is_not_loaded() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_goes_on_to_another_is_the_other() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     stage.page("/end", "<p>the end");
     let url = stage.page(
         "/",
@@ -228,10 +221,9 @@ async fn a_page_that_goes_on_to_another_is_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn parameters_that_make_no_sense_are_named() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.site.url("/page");
     for (more, field) in [
         (json!({"viewport": {"width": 0}}), "viewport"),

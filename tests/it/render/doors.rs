@@ -46,10 +46,9 @@ const WAYS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn no_way_of_a_page_leads_to_an_address_that_is_not_public() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     // 127.0.0.1 is open, where the site is; 127.0.0.2 and the server itself are not.
     let inside = FakeSite::start_at("127.0.0.2").await;
     for (name, way) in WAYS {
@@ -70,10 +69,9 @@ async fn no_way_of_a_page_leads_to_an_address_that_is_not_public() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_leads_to_such_an_address_is_a_failure() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let secret = inside.url("/page");
     let navigate = format!("<script>location.href = '{secret}'</script>");
@@ -111,10 +109,9 @@ async fn a_page_that_leads_to_such_an_address_is_a_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn service_workers_go_the_same_way() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let worker = format!(
         "self.addEventListener('install', (event) => event.waitUntil(fetch('{0}/secret', {{mode: 'no-cors'}}).catch(() => 0)));",
@@ -148,10 +145,9 @@ async fn service_workers_go_the_same_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn other_schemes_stay_closed_to_pages() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     for target in [
         "file:///etc/passwd",
         "chrome://version",

@@ -8,10 +8,9 @@ use trawl_tests::{TestApp, WatchedBrowser, World};
 use super::{Stage, content, request};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_never_ends_is_one_failure_and_stops_no_other() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let endless = stage.page("/endless", "<p>x<script>for (;;) {}</script>");
     let fine = stage.site.url("/page");
     let begun = Instant::now();
@@ -31,10 +30,9 @@ async fn a_page_that_never_ends_is_one_failure_and_stops_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn dialogs_windows_and_downloads_hold_nothing_up() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", "<p id=p></p><script>for (let i = 0; i < 50; i++) { alert(i); confirm(i); prompt(i); window.open('/page'); } \
         onbeforeunload = () => 'stay'; document.getElementById('p').textContent = 'went through';</script>");
     let entry = stage.rendered(&url, json!({})).await;
@@ -49,10 +47,9 @@ async fn dialogs_windows_and_downloads_hold_nothing_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_killed_page_is_one_failure_and_the_next_works() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let waiting = stage.page("/waiting", "<p>waiting");
     let fine = stage.site.url("/page");
     for part in ["--type=renderer", "--headless"] {
@@ -91,10 +88,9 @@ async fn a_killed_page_is_one_failure_and_the_next_works() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_takes_all_memory_loses_it_and_no_other_does() {
-    let Some(stage) = Stage::with(|world| world.browser.memory_mib = 400).await else {
-        return;
-    };
+    let stage = Stage::with(|world| world.browser.memory_mib = 400).await;
     let greedy = stage.page("/greedy", "<p>x<script>const all = []; const grow = () => { \
         for (let i = 0; i < 4; i++) { const part = new Uint8Array(16 << 20); part.fill(1); all.push(part); } \
         if (all.length < 128) setTimeout(grow, 20); else document.title = 'full'; }; grow();</script>");
@@ -111,11 +107,10 @@ async fn a_page_that_takes_all_memory_loses_it_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn browsers_are_replaced_and_leave_nothing_behind() {
     let _by_another_test = trawl::telemetry::start_metrics();
-    let Some(stage) = Stage::with(|world| world.browser.pages_per_process = 10).await else {
-        return;
-    };
+    let stage = Stage::with(|world| world.browser.pages_per_process = 10).await;
     let url = stage.site.url("/page");
     for _ in 0..3 {
         let urls = [url.as_str(); 12].join(",");
@@ -161,8 +156,8 @@ async fn a_browser_that_never_starts_is_a_failure_in_time() {
     let app = TestApp::of(world).await;
     let begun = Instant::now();
     let body = request("http://sample.trawl.test/", json!({"request_timeout": 5}));
-    let (status, _) = app.failure(body).await;
-    assert!(matches!(status, 524 | 598), "{status}");
+    let (status, reason) = app.failure(body).await;
+    assert_eq!(status, 524, "{reason}");
     assert!(begun.elapsed() < Duration::from_secs(8));
     app.app.close().await;
     browser.assert_gone().await;
@@ -184,10 +179,9 @@ async fn a_browser_that_ends_at_once_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn one_account_cannot_keep_the_tabs_from_another() {
-    let Some(stage) = Stage::with(|world| world.browser.tabs = 2).await else {
-        return;
-    };
+    let stage = Stage::with(|world| world.browser.tabs = 2).await;
     let slow = stage.page("/slow-page", "<p>slow");
     let fine = stage.site.url("/page");
     let (_, other) = stage

@@ -1,5 +1,5 @@
-//! Pages that a real browser makes: what comes back, what a caller can ask of it, what a page cannot reach, and what it
-//! survives. Without a browser on the machine each test says so and ends.
+//! Pages rendered by a real browser: results, parameters, network isolation and recovery from faults.
+//! Without a browser these tests are ignored: see `build.rs`.
 
 mod apps;
 mod asked;
@@ -19,20 +19,20 @@ struct Stage {
 }
 
 impl Stage {
-    async fn new() -> Option<Self> {
+    async fn new() -> Self {
         Self::with(|_| ()).await
     }
 
     /// With other settings of the world.
-    async fn with(change: impl FnOnce(&mut World)) -> Option<Self> {
+    async fn with(change: impl FnOnce(&mut World)) -> Self {
         let mut world = World::new();
-        let browser = WatchedBrowser::put(&mut world)?;
+        let browser = WatchedBrowser::put(&mut world);
         change(&mut world);
-        Some(Self {
+        Self {
             app: TestApp::of(world).await,
             site: FakeSite::start().await,
             browser,
-        })
+        }
     }
 
     /// Puts up a page.

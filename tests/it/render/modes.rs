@@ -14,10 +14,9 @@ const SCRIPT: &str = "setTimeout(() => { const p = document.createElement('p'); 
 const SENTENCE: &str = "Forty two lamps are left.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_made_by_its_script_comes_back_whole() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", SHELL);
     stage.site.put("/app.js", "text/javascript", SCRIPT);
     let plain = stage
@@ -62,10 +61,9 @@ async fn a_page_made_by_its_script_comes_back_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_carries_its_text_is_not_rendered() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let entry = stage
         .app
         .fine(json!({"url": stage.site.url("/page"), "return_format": "text"}))
@@ -79,10 +77,9 @@ async fn a_page_that_carries_its_text_is_not_rendered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_grows_too_dear_is_given_up_at_no_charge() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", "<script src=/big.js></script><p>text");
     stage
         .site
@@ -103,10 +100,9 @@ async fn a_page_that_grows_too_dear_is_given_up_at_no_charge() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn screenshots_are_pictures_of_the_asked_size() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page(
         "/",
         "<body style='margin:0;background:#0a0'><div style='height:2000px'>tall</div>",
@@ -147,10 +143,9 @@ async fn screenshots_are_pictures_of_the_asked_size() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_crawl_follows_links_that_scripts_make() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/app/", "<div id=root></div><script>for (const n of [1, 2, 3]) { const a = document.createElement('a'); \
         a.href = '/app/' + n; a.textContent = 'item ' + n; document.getElementById('root').append(a); }</script>");
     for n in 1..=3 {
@@ -173,10 +168,9 @@ async fn a_crawl_follows_links_that_scripts_make() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn health_renders_a_page_of_its_own() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let health = stage.app.get("/health").await.json();
     assert_eq!(health["engines"]["browser"]["ok"], true, "{health}");
     assert_eq!(health["engines"]["http"]["ok"], true, "{health}");
@@ -184,10 +178,9 @@ async fn health_renders_a_page_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn robots_rules_hold_where_a_page_leads_to() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     stage.site.put(
         "/robots.txt",
         "text/plain",
@@ -216,10 +209,9 @@ async fn robots_rules_hold_where_a_page_leads_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn the_unblocker_is_a_scrape_with_a_browser() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", SHELL);
     stage.site.put("/app.js", "text/javascript", SCRIPT);
     let body = json!({"url": url, "request": "http", "return_format": "text"});

@@ -17,6 +17,8 @@ struct Surface {
     document: Value,
     /// A crawl of the account that has ended.
     crawl: String,
+    /// First characters of a second key of the account.
+    key: String,
 }
 
 /// An operation of the document.
@@ -39,6 +41,13 @@ impl Surface {
         bought.expect("bought");
         let key = app.app.new_admin_key().expect("a first start");
         let operator = Caller::new(app.address, key.expose());
+        let keys = "/admin/accounts/caller/keys";
+        let made = operator.post(keys, &[], &json!({"name": "spare"})).await;
+        assert_eq!(made.status, 200);
+        let keys = operator.get(keys).await.json();
+        let mut listed = keys["data"].as_array().expect("keys").iter();
+        let spare = listed.find(|key| key["name"] == "spare");
+        let key = spare.and_then(|key| key["key"].as_str()).expect("a key");
         let document = app.get("/openapi.json").await.json();
         let seed =
             json!({"url": "http://sample.trawl.test/", "limit": 2, "run_in_background": true});
@@ -57,6 +66,7 @@ impl Surface {
             operator,
             document,
             crawl,
+            key: key.to_owned(),
         }
     }
 
@@ -86,6 +96,7 @@ impl Surface {
             let value = match (path.starts_with("/crawl/"), name) {
                 (true, "id") => self.crawl.as_str(),
                 (_, "account") => "caller",
+                (_, "prefix") => self.key.as_str(),
                 _ => parameter["example"].as_str().unwrap_or_default(),
             };
             filled = filled.replace(&format!("{{{name}}}"), value);
@@ -143,11 +154,20 @@ impl Operation<'_> {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The same below `/v1`.
+    /// The same operation at its path.
+    fn plain(&self) -> Self {
+        self.at(self.path.clone())
+    }
+
+    /// The same operation below `/v1`.
     fn versioned(&self) -> Self {
+        self.at(format!("/v1{}", self.path))
+    }
+
+    fn at(&self, path: String) -> Self {
         Self {
             method: self.method.clone(),
-            path: format!("/v1{}", self.path),
+            path,
             described: self.described,
         }
     }

@@ -25,14 +25,9 @@ fn assert_error(name: &str, answer: &Answer, status: u16) -> String {
 
 /// Operations that need a key, with and without `/v1`.
 fn keyed<'a>(operations: &'a [Operation<'a>]) -> impl Iterator<Item = Operation<'a>> {
-    let both = operations.iter().flat_map(|one| {
-        let plain = Operation {
-            method: one.method.clone(),
-            path: one.path.clone(),
-            described: one.described,
-        };
-        [plain, one.versioned()]
-    });
+    let both = operations
+        .iter()
+        .flat_map(|one| [one.plain(), one.versioned()]);
     both.filter(|operation| operation.key().is_some())
 }
 
@@ -200,11 +195,9 @@ async fn bodies_that_are_no_json_object_are_refused() {
         if !may_be_empty(&operation) {
             for body in ["", "   ", "{}"] {
                 let answer = surface.send(&operation, &[], body.to_owned()).await;
-                if operation.path.ends_with("/resume") {
-                    assert!(matches!(answer.status, 400 | 409), "{name}");
-                } else {
-                    assert_error(&name, &answer, 400);
-                }
+                // Resuming needs no field; the example's crawl has ended, so there is nothing to resume.
+                let is_complete = operation.path.ends_with("/resume") && body == "{}";
+                assert_error(&name, &answer, if is_complete { 409 } else { 400 });
             }
         }
     }
