@@ -65,8 +65,10 @@ fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
 async fn smart_returns_their_text_and_plain_http_does_not() {
     let stage = Stage::new().await;
     let expected = put(&stage.site);
@@ -91,8 +93,10 @@ async fn smart_returns_their_text_and_plain_http_does_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
 async fn what_a_visitor_does_can_be_asked_for() {
     let stage = Stage::new().await;
     let expected = put(&stage.site);
@@ -123,8 +127,10 @@ async fn what_a_visitor_does_can_be_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-#[cfg_attr(no_apps, ignore = "no applications: run cargo xtask apps")]
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
 async fn many_at_once_are_all_whole() {
     let stage = Stage::new().await;
     let expected = put(&stage.site);
