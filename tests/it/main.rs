@@ -1,4 +1,4 @@
-//! Tests at the rooms' front doors, one file a subject.
+//! End-to-end tests of the server's parts, one module per subject.
 #![allow(
     clippy::unwrap_used,
     reason = "a test says what it expects and stops where it is not so"

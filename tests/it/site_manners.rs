@@ -1,4 +1,4 @@
-//! What a site may ask of a crawl (robots.txt, sitemaps), and what a crawl tells its caller's server.
+//! What a site may request of a crawl (robots.txt, sitemaps), and the webhooks of a crawl.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use trawl_tests::{FakeSite, TestApp};
 
-/// A receiver of webhooks: event name and body of each request.
+/// A webhook receiver that records event name and body of each request.
 struct Receiver {
     address: SocketAddr,
     events: Arc<Mutex<Vec<(String, Value)>>>,
@@ -30,7 +30,7 @@ impl Receiver {
         Self { address, events }
     }
 
-    /// What came, once there are so many.
+    /// The events received, as soon as there are `count`.
     async fn has(&self, count: usize) -> Vec<(String, Value)> {
         for _ in 0..1_000 {
             let events = self.events.lock().unwrap().clone();
@@ -88,7 +88,7 @@ fn paths(site: &FakeSite, entries: &[Value]) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn robots_txt_decides_by_our_own_token_and_names_the_sitemaps() {
+async fn robots_txt_applies_by_user_agent_and_lists_sitemaps() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let robots = format!(
         "User-agent: Sneaky\nAllow: /\n\nUser-agent: trawl\nDisallow: /private\nSitemap: {}\n",
@@ -118,7 +118,7 @@ async fn robots_txt_decides_by_our_own_token_and_names_the_sitemaps() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_tells_its_webhook_what_it_finds() {
+async fn a_crawl_sends_its_webhooks() {
     let (app, site, receiver) = (
         TestApp::start().await,
         FakeSite::start().await,

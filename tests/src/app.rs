@@ -14,15 +14,15 @@ use trawl::model::Nanodollars;
 
 use crate::{Caller, World};
 
-/// A server on loopback and a caller with an account on it.
+/// A server on loopback, and a client with an account on it.
 pub struct TestApp {
-    /// Its folder.
+    /// The folder it runs in.
     pub world: World,
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
-    /// The account.
+    /// The client's account.
     pub account: AccountId,
-    /// The server's rooms.
+    /// The server's parts.
     pub app: Arc<App>,
     caller: Caller,
     task: JoinHandle<()>,
@@ -37,12 +37,12 @@ impl Deref for TestApp {
 }
 
 impl TestApp {
-    /// The usual world.
+    /// Starts the server of the default world.
     pub async fn start() -> Self {
         Self::of(World::new()).await
     }
 
-    /// The server of this world.
+    /// Starts the server of this world.
     ///
     /// # Panics
     /// When it does not start.
@@ -80,24 +80,24 @@ impl TestApp {
         }
     }
 
-    /// The same server for someone else, with this much money.
+    /// A client of the same server with another account that has this much money.
     pub async fn another(&self, name: &str, money: Nanodollars) -> (AccountId, Caller) {
         let created = self.app.billing().create_account(name, money).await;
         let (account, key) = created.expect("an account");
         (account.id.clone(), Caller::new(self.address, key.expose()))
     }
 
-    /// The money left to spend in nanodollars.
+    /// The account's available balance in nanodollars.
     pub fn balance(&self) -> i64 {
         self.app.billing().balance(&self.account).0
     }
 
-    /// Everything that happened to the account.
+    /// All ledger entries of the account.
     pub async fn entries(&self) -> Vec<LedgerEntry> {
         self.entries_of(&self.account).await
     }
 
-    /// Everything that happened to an account.
+    /// All ledger entries of an account.
     pub async fn entries_of(&self, account: &AccountId) -> Vec<LedgerEntry> {
         let window = Window {
             from: Timestamp::MIN,
@@ -113,7 +113,8 @@ impl TestApp {
             .collect()
     }
 
-    /// Checks that the books are in order: sums right, nothing set aside any more, every hold ended exactly once.
+    /// Checks the ledger: every balance is the sum of its entries, nothing is reserved any more,
+    /// and every reservation was posted or voided exactly once.
     pub async fn assert_settled(&self) {
         let audit = self.app.billing().verify().await.expect("an audit");
         assert!(audit.disagreements.is_empty(), "{audit:?}");
@@ -128,7 +129,7 @@ impl TestApp {
             {
                 let of_hold = entries.iter().filter(|entry| entry.hold == reserve.hold);
                 if reserve.hold.starts_with("p:") {
-                    // The slice of a crawl: it ends when nothing of it is set aside any more.
+                    // A crawl reserves in parts: its entries must add up to nothing reserved.
                     let held: Nanodollars = of_hold.map(|entry| entry.held).sum();
                     assert_eq!(held, Nanodollars::ZERO, "{reserve:?}");
                 } else {

@@ -113,7 +113,7 @@ impl WatchedBrowser {
     }
 }
 
-/// Whether an unprivileged user may create a user namespace, which the browser's sandbox is built on.
+/// Whether an unprivileged user may create a user namespace, which the browser's sandbox needs.
 /// Many containers forbid it.
 fn can_sandbox() -> bool {
     let works = |program: &str, arguments: &[&str]| {

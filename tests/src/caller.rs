@@ -1,4 +1,4 @@
-//! A client of the interface, as a caller writes one.
+//! An HTTP client of the API.
 
 use std::net::SocketAddr;
 
@@ -6,35 +6,35 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
-/// Someone with a key.
+/// A client with an API key.
 #[derive(Clone)]
 pub struct Caller {
-    /// Address of the server, without a slash at the end.
+    /// Base URL of the server, without a trailing slash.
     pub base: String,
-    /// The key.
+    /// The API key.
     pub key: String,
     http: Client,
 }
 
-/// A whole answer.
+/// A response that was received completely.
 #[derive(Debug)]
 pub struct Answer {
-    /// HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// Headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Body.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Caller {
-    /// A caller of the server at `address`.
+    /// A client of the server at `address`.
     #[expect(
         clippy::disallowed_methods,
         reason = "a caller stands outside the server"
     )]
     pub fn new(address: SocketAddr, key: &str) -> Self {
-        // Fails when it is installed already, which is as good.
+        // This fails when a provider is installed already, which is just as good.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         Self {
             base: format!("http://{address}"),
@@ -43,7 +43,7 @@ impl Caller {
         }
     }
 
-    /// The same caller with another key; none when it is empty.
+    /// The same client with another key; with an empty one it sends none.
     pub fn with_key(&self, key: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -51,7 +51,7 @@ impl Caller {
         }
     }
 
-    /// One request; `None` when no whole answer came.
+    /// Sends a request; `None` when no complete response arrived.
     pub async fn send(
         &self,
         method: Method,
@@ -69,7 +69,8 @@ impl Caller {
         })
     }
 
-    /// One request, its answer as far as its headers; `None` when there was none. Dropping the answer hangs up.
+    /// Sends a request and waits for the headers of the response; `None` when none arrived.
+    /// Dropping the response closes the connection.
     pub async fn open(
         &self,
         method: Method,
@@ -78,7 +79,7 @@ impl Caller {
         body: String,
     ) -> Option<Response> {
         let mut all = HeaderMap::new();
-        // Without a key the header is left out.
+        // Without a key there is no `Authorization` header.
         let authorization = (!self.key.is_empty()).then(|| format!("Bearer {}", self.key));
         let fixed = [
             ("authorization", authorization),
@@ -98,13 +99,13 @@ impl Caller {
         request.headers(all).body(body).send().await.ok()
     }
 
-    /// A GET.
+    /// Sends a GET request.
     pub async fn get(&self, path: &str) -> Answer {
         let sent = self.send(Method::GET, path, &[], String::new()).await;
         sent.expect("an answer")
     }
 
-    /// A POST of JSON with these headers besides.
+    /// Sends a POST request with a JSON body and these additional headers.
     pub async fn post(&self, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
         let sent = self
             .send(Method::POST, path, headers, body.to_string())
@@ -112,7 +113,8 @@ impl Caller {
         sent.expect("an answer")
     }
 
-    /// A `/scrape` as lines; each entry is handed on as soon as it is there. Ends with the answer, or where it breaks off.
+    /// Sends a `/scrape` request for JSONL and passes on each entry as it arrives, until the
+    /// response ends or the connection breaks.
     pub async fn stream(&self, body: &Value, mut on_entry: impl FnMut(Value)) {
         let request = self.http.post(format!("{}/scrape", self.base));
         let request = request
@@ -133,7 +135,7 @@ impl Caller {
         }
     }
 
-    /// The entries of a `/scrape` in a JSON array.
+    /// The entries of a `/scrape` response.
     pub async fn scrape(&self, body: Value) -> Vec<Value> {
         let answer = self.post("/scrape", &[], &body).await;
         let text = String::from_utf8_lossy(&answer.body);
@@ -141,14 +143,15 @@ impl Caller {
         serde_json::from_str(&text).expect("an array")
     }
 
-    /// The one entry of a `/scrape`.
+    /// The only entry of a `/scrape` response.
     pub async fn page(&self, body: Value) -> Value {
         let mut entries = self.scrape(body).await;
         assert_eq!(entries.len(), 1);
         entries.remove(0)
     }
 
-    /// The one entry of a `/scrape` that must be a failure at no charge: status and reason.
+    /// Status and message of the only entry of a `/scrape` response, which must be a failure and
+    /// free.
     pub async fn failure(&self, body: Value) -> (u64, String) {
         let entry = self.page(body).await;
         assert_free(&entry);
@@ -160,21 +163,21 @@ impl Caller {
         )
     }
 
-    /// The one entry of a `/scrape` that must have worked.
+    /// The only entry of a `/scrape` response, which must have succeeded.
     pub async fn fine(&self, body: Value) -> Value {
         let entry = self.page(body).await;
         assert!(entry["error"].is_null(), "{}", start(&entry));
         entry
     }
 
-    /// Status and text of a request that must be refused.
+    /// Status and message of a `/scrape` request that must be refused.
     pub async fn refused(&self, body: &Value) -> (u16, String) {
         let answer = self.post("/scrape", &[], body).await;
         assert_ne!(answer.status, 200, "{body}");
         (answer.status, answer.error())
     }
 
-    /// Whole charge of an entry in nanodollars.
+    /// Total cost of an entry in nanodollars.
     pub fn total(entry: &Value) -> i64 {
         nanodollars(&entry["costs"]["total_cost"])
     }
@@ -186,7 +189,7 @@ impl Answer {
         serde_json::from_slice(&self.body).expect("JSON")
     }
 
-    /// The lines of a JSONL body, each a JSON object.
+    /// The objects of a JSONL body.
     pub fn lines(&self) -> Vec<Value> {
         assert!(self.body.ends_with(b"\n"), "the last line has its end");
         let text = std::str::from_utf8(&self.body).expect("UTF-8");
@@ -196,20 +199,20 @@ impl Answer {
             .expect("a JSON object a line")
     }
 
-    /// A header's text, empty when it is not there.
+    /// The value of a header, empty when it is absent.
     pub fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name);
         value.map_or("", |value| value.to_str().expect("text"))
     }
 
-    /// The text of an error answer.
+    /// The message of an error response.
     pub fn error(&self) -> String {
         let json = self.json();
         json["error"].as_str().expect("an `error`").to_owned()
     }
 }
 
-/// An amount of `costs` in nanodollars; it must be a whole number of them.
+/// An amount in dollars as nanodollars; it must be a whole number of them.
 pub fn nanodollars(dollars: &Value) -> i64 {
     let dollars = dollars.as_f64().expect("a number");
     let amount = (dollars * 1e9).round();
@@ -217,7 +220,8 @@ pub fn nanodollars(dollars: &Value) -> i64 {
     amount as i64
 }
 
-/// The six costs of an entry in nanodollars, the total last, which must be the sum of the others.
+/// The six costs of an entry in nanodollars. The last is the total, which must be the sum of the
+/// others.
 pub fn costs(entry: &Value) -> [i64; 6] {
     let names = [
         "ai_cost",

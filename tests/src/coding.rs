@@ -1,16 +1,16 @@
-//! Bodies in the content codings of the web.
+//! Bodies in HTTP content codings.
 
 use std::io::Read;
 
-/// Zeros in one member of the gzip bomb, and the members it has: 1 GiB in about 1 MiB.
+/// Zeros in one member of the gzip bomb, and the number of members: 1 GiB from about 1 MiB.
 const BOMB_MEMBER_BYTES: usize = 16 << 20;
 const BOMB_MEMBERS: usize = 64;
 
-/// Applies codings in the order given, as a `Content-Encoding` header lists them; `raw-deflate` is deflate without its
-/// wrapping.
+/// Applies codings in this order, which is that of a `Content-Encoding` header. `raw-deflate` is
+/// deflate without the zlib wrapper.
 ///
 /// # Panics
-/// When a coding is not known.
+/// When a coding is unknown.
 pub fn encoded(codings: &str, body: &[u8]) -> Vec<u8> {
     codings.split(',').fold(body.to_vec(), |body, coding| {
         let mut encoded = Vec::new();
@@ -35,7 +35,7 @@ pub fn encoded(codings: &str, body: &[u8]) -> Vec<u8> {
     })
 }
 
-/// A gzip body of 1 GiB of zeros, in many members.
+/// A gzip body with many members that decodes to 1 GiB of zeros.
 pub fn gzip_bomb() -> Vec<u8> {
     encoded("gzip", &vec![0; BOMB_MEMBER_BYTES]).repeat(BOMB_MEMBERS)
 }

@@ -1,5 +1,5 @@
-//! Fixtures of the end-to-end tests: the server in process and as a child process, and the servers it
-//! talks to (sites, name servers, vendors, a language model), all on loopback.
+//! Fixtures of the end-to-end tests: the server in process and as a child process, and the servers
+//! it talks to (sites, name servers, vendors, a language model), all on loopback.
 
 pub mod app;
 pub mod browser;

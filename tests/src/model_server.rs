@@ -1,4 +1,4 @@
-//! A language model's server on loopback that speaks the OpenAI form of chat completions, as well or as badly as a test wants.
+//! A server on loopback with an OpenAI-compatible chat completions API. Tests set its response.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,29 +8,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Largest request that is taken.
+/// Upper bound on the bytes of a request.
 const REQUEST_BYTES_MAX: usize = 16 << 20;
 
-/// What the server says, whatever it is asked.
+/// The response to every request.
 #[derive(Clone, Debug)]
 pub enum Saying {
-    /// This content, with a usage of 100 and 10 tokens.
+    /// This content, and a usage of 100 and 10 tokens.
     Content(String),
-    /// The head of the request as a JSON string: a server that gives away what it was told.
+    /// The headers of the request as a JSON string, like a server that leaks what it receives.
     Head,
     /// No content, and a large usage.
     ChargeOnly,
-    /// Bytes that are no completion.
+    /// A body that is not a completion.
     Garbage,
     /// This status.
     Status(u16),
-    /// Nothing, for as long as it is asked.
+    /// No response at all.
     Silence,
 }
 
 /// The server.
 pub struct ModelServer {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     state: Arc<State>,
     task: JoinHandle<()>,
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl ModelServer {
-    /// Starts one on 127.0.0.1 at a free port.
+    /// Starts one on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// When no port is free.
@@ -66,7 +66,7 @@ impl ModelServer {
         }
     }
 
-    /// Says something else from now on.
+    /// Changes the response.
     pub fn say(&self, saying: Saying) {
         *self
             .state
@@ -75,7 +75,7 @@ impl ModelServer {
             .unwrap_or_else(PoisonError::into_inner) = saying;
     }
 
-    /// The bodies of the requests so far.
+    /// The bodies of all requests so far.
     pub fn asked(&self) -> Vec<Value> {
         self.state
             .asked

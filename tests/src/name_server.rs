@@ -1,4 +1,4 @@
-//! A name server on loopback that says what a test wants.
+//! A DNS server on loopback with scripted answers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
-/// A name server on UDP. It answers questions for IPv4 addresses by script and says that there are no IPv6 ones.
+/// A DNS server on UDP. It answers queries for A records by script and has no AAAA records.
 pub struct FakeNameServer {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     questions: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
 impl FakeNameServer {
-    /// Starts one that gives the n-th question the n-th list of addresses, and the last list from then on. With no lists at
-    /// all it never answers.
+    /// Starts one that answers the n-th query with the n-th list of addresses, and all later ones
+    /// with the last list. Without any list it never answers.
     ///
     /// # Panics
     /// When no port is free.
@@ -33,9 +33,10 @@ impl FakeNameServer {
                     continue;
                 };
                 let is_ipv4 = packet[end - 4..end - 2] == [0, 1];
-                let number = match is_ipv4 {
-                    true => asked.fetch_add(1, Ordering::SeqCst),
-                    false => 0,
+                let number = if is_ipv4 {
+                    asked.fetch_add(1, Ordering::SeqCst)
+                } else {
+                    0
                 };
                 let Some(addresses) = script.get(number).or(script.last()) else {
                     continue;
@@ -52,7 +53,7 @@ impl FakeNameServer {
         }
     }
 
-    /// Questions for IPv4 addresses so far.
+    /// Number of queries for A records so far.
     pub fn questions(&self) -> usize {
         self.questions.load(Ordering::SeqCst)
     }
@@ -64,7 +65,8 @@ impl Drop for FakeNameServer {
     }
 }
 
-/// RFC 1035 section 4.1: the question follows the header of 12 bytes, as labels up to an empty one, a type and a class.
+/// RFC 1035, section 4.1: a header of 12 bytes, then the question: labels up to an empty one, type
+/// and class.
 fn end_of_question(packet: &[u8]) -> Option<usize> {
     let mut at = 12;
     loop {
@@ -76,7 +78,7 @@ fn end_of_question(packet: &[u8]) -> Option<usize> {
     Some(at + 5).filter(|end| *end <= packet.len())
 }
 
-/// An answer whose records live for no time at all.
+/// A response whose records have a TTL of 0.
 fn answer(question: &[u8], addresses: &[Ipv4Addr]) -> Vec<u8> {
     let count = u16::try_from(addresses.len())
         .expect("a short list")
@@ -85,7 +87,7 @@ fn answer(question: &[u8], addresses: &[Ipv4Addr]) -> Vec<u8> {
     answer[2..4].copy_from_slice(&[0x81, 0x80]);
     answer[4..12].copy_from_slice(&[0, 1, count[0], count[1], 0, 0, 0, 0]);
     for address in addresses {
-        // A pointer to the question's name, type A, class IN, 0 seconds, 4 bytes.
+        // A pointer to the name in the question, type A, class IN, TTL 0, 4 bytes.
         answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
         answer.extend(address.octets());
     }

@@ -1,4 +1,4 @@
-//! The server as a process of its own, which can be killed and measured.
+//! The server as a child process, which can be killed and measured.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::{Caller, World};
 
-/// A `trawl serve` and a caller with an account on it.
+/// A `trawl serve`, and a client with an account on it.
 pub struct ServerProcess {
-    /// Its folder.
+    /// The folder it runs in.
     pub world: World,
-    /// Identifier of the account.
+    /// ID of the account.
     pub account: String,
-    /// What the process said at its last start.
+    /// What the process printed when it was last started.
     pub greeting: String,
     child: Child,
     caller: Caller,
@@ -32,7 +32,7 @@ impl Deref for ServerProcess {
 }
 
 impl ServerProcess {
-    /// The server of this world.
+    /// Starts the server of this world.
     ///
     /// # Panics
     /// When it does not start.
@@ -50,7 +50,8 @@ impl ServerProcess {
         }
     }
 
-    /// The server of this world at its very first start: the account and the key are those that it makes itself.
+    /// Starts the server of this world for the first time: it creates the account and the key
+    /// itself.
     ///
     /// # Panics
     /// When it does not start.
@@ -69,21 +70,21 @@ impl ServerProcess {
         }
     }
 
-    /// `trawl account …` on its data directory, beside the running server or without one.
+    /// Runs `trawl account …` on the data directory, whether the server is running or not.
     pub fn account(&self, arguments: &[&str]) -> Value {
         account(&self.world, arguments)
     }
 
-    /// Ends the process at once, as a power cut does.
+    /// Kills the process, as a power cut does.
     pub fn kill(&mut self) {
         self.child.kill().expect("a process to kill");
         self.child.wait().expect("its end");
     }
 
-    /// Asks the process to end, as a service manager does.
+    /// Sends SIGTERM, as a service manager does.
     ///
     /// # Panics
-    /// When it cannot be asked.
+    /// When the signal cannot be sent.
     pub fn terminate(&self) {
         let asked = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
@@ -91,10 +92,10 @@ impl ServerProcess {
         assert!(asked.expect("`kill` of this machine").success());
     }
 
-    /// Waits until the process has ended by itself; whether it ended well.
+    /// Waits until the process has exited by itself and returns whether it succeeded.
     ///
     /// # Panics
-    /// When it has not after this long.
+    /// When it is still running after `time_max`.
     pub async fn ended(&mut self, time_max: Duration) -> bool {
         let deadline = std::time::Instant::now() + time_max;
         loop {
@@ -109,17 +110,18 @@ impl ServerProcess {
         }
     }
 
-    /// Asks the process to end and waits for its end.
+    /// Sends SIGTERM and waits for the process to exit.
     ///
     /// # Panics
-    /// When it cannot be asked, or ends badly.
+    /// When the signal cannot be sent or the process fails.
     pub fn stop(&mut self) {
         self.terminate();
         let ended = self.child.wait().expect("its end");
         assert!(ended.success(), "{ended}");
     }
 
-    /// Kills it so long after a command of the program was begun, and waits for that command's end.
+    /// Runs a command of the program, kills the server this long after the command was started, and
+    /// waits for the command.
     pub fn kill_during(&mut self, arguments: &[&str], after: Duration) {
         let (world, child) = (&self.world, &mut self.child);
         std::thread::scope(|scope| {
@@ -131,7 +133,7 @@ impl ServerProcess {
         });
     }
 
-    /// Starts it again after [`Self::kill`] or [`Self::stop`].
+    /// Starts the server again after [`Self::kill`] or [`Self::stop`].
     pub fn start_again(&mut self) {
         let (child, address, greeting) = spawn(&self.world);
         self.child = child;
@@ -139,7 +141,7 @@ impl ServerProcess {
         self.caller.base = format!("http://{address}");
     }
 
-    /// Most memory the process ever had, in KiB.
+    /// Peak resident memory of the process in KiB.
     pub fn peak_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("a live process");
@@ -151,13 +153,13 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may be dead already.
+        // It may have exited already.
         let _killed = self.child.kill();
         let _ended = self.child.wait();
     }
 }
 
-/// The process, where it listens, and what it said.
+/// Starts the process and returns it, its address, and what it printed.
 fn spawn(world: &World) -> (Child, SocketAddr, String) {
     let config = world.path("trawl.toml");
     let limits = "[limits]\nrequests_per_minute = 1000000\n";
@@ -183,7 +185,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         .expect("a process");
     let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
     let mut greeting = String::new();
-    // The last line is one to try.
+    // The last line of the greeting is a command to try.
     while let Some(Ok(line)) = lines.next() {
         greeting += &line;
         greeting.push('\n');
@@ -202,10 +204,11 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
     (child, address, greeting)
 }
 
-/// Runs a command of the program to its end, with this on standard input. Compiled plugins are kept for all tests.
+/// Runs a command of the program with this standard input until it exits. All tests share the cache
+/// of compiled plugins.
 ///
 /// # Panics
-/// When it cannot be run.
+/// When it cannot be started.
 pub fn run_program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
     let mut child = Command::new(program())
@@ -218,7 +221,7 @@ pub fn run_program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
         .spawn()
         .expect("a process");
     let mut stdin = child.stdin.take().expect("its input");
-    // A program that refuses its arguments does not read.
+    // A command that refuses its arguments does not read its input.
     let _written = stdin.write_all(input);
     drop(stdin);
     child.wait_with_output().expect("its end")
@@ -238,10 +241,10 @@ fn account(world: &World, arguments: &[&str]) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// The program, built beside this test.
+/// The program, which was built into the folder of this test or the one above.
 fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
-    // Tests lie in a folder of their own beside the programs, benches lie among them.
+    // Test executables are in a folder below the programs; benchmarks are beside them.
     let folders = test.ancestors().skip(1).take(2);
     let programs = folders.map(|folder| folder.join("trawl"));
     let program = programs

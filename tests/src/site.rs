@@ -1,5 +1,5 @@
-//! A web site on loopback whose paths misbehave in every way real ones do. It speaks raw HTTP/1.1, so that its bytes may be
-//! as wrong as they like.
+//! A website on loopback whose paths misbehave in every way that real ones do. It writes raw
+//! HTTP/1.1, so a response may be malformed.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -13,21 +13,21 @@ use tokio::task::JoinHandle;
 
 use crate::coding::{encoded, gzip_bomb};
 
-/// The page at `/page`, and the body of `/coded/…`.
+/// The page at `/page`, and the decoded body of `/coded/…`.
 pub const PAGE: &str = "<!DOCTYPE html><html lang=\"en\"><head><title>A page</title></head>\
 <body><h1>A page</h1><p>Some <b>text</b> and <a href=\"/other\">a link</a>.</p></body></html>";
-/// The time between two bytes of `/drip`.
+/// Time between two bytes of `/drip`.
 const DRIP: Duration = Duration::from_millis(20);
 
 /// The site. Its paths are the arms of `Visit::answer`.
 pub struct FakeSite {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     seen: Arc<Seen>,
     task: JoinHandle<()>,
 }
 
-/// Content type and body of a page that a test put up.
+/// Content type and body of a page that a test has added.
 type Stored = (String, Arc<[u8]>);
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Seen {
 }
 
 impl FakeSite {
-    /// Starts one on 127.0.0.1 at a free port.
+    /// Starts one on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// When no port is free.
@@ -48,10 +48,10 @@ impl FakeSite {
         Self::start_at("127.0.0.1").await
     }
 
-    /// Starts one on another address of loopback.
+    /// Starts one on another loopback address.
     ///
     /// # Panics
-    /// When the address is not this machine's.
+    /// When the address is not local.
     pub async fn start_at(ip: &str) -> Self {
         let listener = TcpListener::bind((ip, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
@@ -71,12 +71,12 @@ impl FakeSite {
         }
     }
 
-    /// Address of a path.
+    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Serves this body at a path from now on, and gives its address.
+    /// Serves this body at a path from now on and returns its URL.
     pub fn put(&self, path: &str, content_type: &str, body: impl Into<Vec<u8>>) -> String {
         let pages = self.seen.pages.lock();
         let page = (content_type.to_owned(), body.into().into());
@@ -86,17 +86,17 @@ impl FakeSite {
         self.url(path)
     }
 
-    /// Connections so far.
+    /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
-    /// Most requests for `/slow/…` that were being answered at the same time.
+    /// Highest number of concurrent requests for `/slow/…` so far.
     pub fn slow_at_once(&self) -> usize {
         self.seen.slow_most.load(Ordering::SeqCst)
     }
 
-    /// Heads of the requests so far, in lower case up to the values.
+    /// Heads of all requests so far.
     pub fn requests(&self) -> Vec<String> {
         let requests = self.seen.requests.lock();
         requests.unwrap_or_else(PoisonError::into_inner).clone()
@@ -109,13 +109,13 @@ impl Drop for FakeSite {
     }
 }
 
-/// One connection of a visitor.
+/// One connection of a client.
 struct Visit {
     stream: TcpStream,
     seen: Arc<Seen>,
 }
 
-/// A slow answer that is waited for.
+/// A request for `/slow/…` that is in progress.
 struct Slow(Arc<Seen>);
 
 impl Slow {
@@ -132,7 +132,7 @@ impl Drop for Slow {
     }
 }
 
-/// What becomes of the connection after an answer; `None` ends it.
+/// Whether the connection stays open after a response; `None` closes it.
 type Next = Option<()>;
 
 impl Visit {
@@ -153,7 +153,7 @@ impl Visit {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(self.stream.read_u8().await.ok()?);
-            // A visitor who wants TLS hears what servers say to those on the wrong port.
+            // Web servers respond like this to a TLS handshake on a plain HTTP port.
             if head == [0x16] {
                 self.whole("400 Bad Request", "", b"this is plain HTTP")
                     .await;
@@ -164,7 +164,7 @@ impl Visit {
     }
 
     async fn answer(&mut self, target: &str, head: &str) -> Next {
-        // As a proxy it is asked with the whole address.
+        // A proxy gets the absolute form of the target.
         let target = match target.strip_prefix("http://") {
             Some(rest) => rest.find('/').map_or("/", |slash| &rest[slash..]),
             None => target,
@@ -197,7 +197,8 @@ impl Visit {
             "slow" => {
                 let slow = Slow::begin(Arc::clone(&self.seen));
                 tokio::time::sleep(Duration::from_millis(rest.parse().unwrap_or(0))).await;
-                // Before the answer: who has it may ask again before this task goes on.
+                // Before the response, because the client may send its next request before this
+                // task continues.
                 drop(slow);
                 self.html(PAGE).await
             }
@@ -237,7 +238,7 @@ impl Visit {
             .cloned()
     }
 
-    /// Answers that break the rules of the transport.
+    /// Responses that violate the protocol.
     async fn odd(&mut self, kind: &str) -> Next {
         match kind {
             "endless" => {
@@ -280,7 +281,7 @@ impl Visit {
                 self.write(b"SSH-2.0-not_the_protocol_you_want\r\n").await?;
                 None
             }
-            // Keeps the connection, and hangs up when it is used again.
+            // Leaves the connection open, and closes it at the next request.
             "stale" => {
                 self.html(PAGE).await?;
                 self.head().await;
@@ -304,7 +305,7 @@ impl Visit {
         self.whole("200 OK", &headers, &body).await
     }
 
-    /// 1 GiB for gzip, 8 MiB for the others.
+    /// 1 GiB for gzip, 8 MiB for other codings.
     async fn bomb(&mut self, coding: &str) -> Next {
         let body = match coding {
             "gzip" => gzip_bomb(),

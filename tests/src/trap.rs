@@ -1,4 +1,4 @@
-//! A web site on loopback that crawlers get lost in. Every trap stands under a path of its own.
+//! A website on loopback with crawler traps, each below a path of its own.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,23 +11,23 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Links on the page `/many`.
+/// Number of links on the page `/many`.
 pub const MANY_LINKS: usize = 10_000;
-/// What `/busy/…` says to wait, the first time.
+/// The `Retry-After` of the first response from `/busy/…`.
 pub const BUSY: Duration = Duration::from_secs(1);
 
 /// The site. Its traps are the arms of `answer`.
 pub struct TrapSite {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     visits: Visits,
     task: JoinHandle<()>,
 }
 
-/// How often each path was asked for.
+/// Number of requests by path.
 type Visits = Arc<Mutex<HashMap<String, usize>>>;
 
-/// What a trap answers.
+/// The response of a trap.
 enum Reply {
     Html(String),
     Typed(&'static str, Vec<u8>),
@@ -35,12 +35,12 @@ enum Reply {
     /// 429 with this `Retry-After`.
     Busy(String),
     NotFound,
-    /// Nothing, ever.
+    /// No response at all.
     Silence,
 }
 
 impl TrapSite {
-    /// Starts one on 127.0.0.1 at a free port.
+    /// Starts one on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// When no port is free.
@@ -61,12 +61,12 @@ impl TrapSite {
         }
     }
 
-    /// Address of a path.
+    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// How often a path was asked for, query included.
+    /// Number of requests for a path, query included.
     pub fn visits(&self, path: &str) -> usize {
         let visits = self.visits.lock();
         let visits = visits.unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ impl Drop for TrapSite {
     }
 }
 
-/// Answers one connection until it ends.
+/// Serves one connection until it closes.
 async fn serve(mut stream: BufReader<TcpStream>, address: SocketAddr, visits: Visits) {
     while let Some(target) = target(&mut stream).await {
         let visit = {
@@ -140,7 +140,7 @@ fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
     let path = target.split('?').next().unwrap_or(target);
     let (first, rest) = path[1..].split_once('/').unwrap_or((&path[1..], ""));
     match (first, rest) {
-        // Every month has a next one.
+        // Every month links to the next one.
         ("calendar", month) => {
             let month: u64 = month.parse().unwrap_or(0);
             Reply::Html(links([
@@ -148,7 +148,7 @@ fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
                 "/calendar/0".to_owned(),
             ]))
         }
-        // Every page gives its links a session of their own.
+        // Every page has a new session in its links.
         ("session", "") => {
             Reply::Html(links(
                 ["a", "b"].map(|branch| format!("{path}?sid={}{branch}", &target[path.len()..].replace("?sid=", ""))),
@@ -163,7 +163,7 @@ fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
             Ok(left) if left > 0 => Reply::To(format!("/chain/{}", left - 1)),
             _ => Reply::Html("<p>the end of the chain".to_owned()),
         },
-        // Says 200 to everything, and links deeper.
+        // Responds to everything with 200 and deeper links.
         ("soft", _) => Reply::Html(format!(
             "<h1>Not found</h1>{}",
             links([format!("{path}/x"), format!("{path}/y")])
@@ -210,7 +210,7 @@ fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
     }
 }
 
-/// An index that names itself, plain, packed and textual maps, and one that is not there.
+/// A sitemap index that lists itself, a plain, a compressed and a text sitemap, and a missing one.
 fn map(name: &str, address: SocketAddr) -> Reply {
     let set = |path: &str| {
         format!(
@@ -262,7 +262,7 @@ fn links(paths: impl IntoIterator<Item = String>) -> String {
     })
 }
 
-/// When a busy page is free again. A date has no fractions: one second more is at least as long.
+/// When a busy page is available again. An HTTP date has whole seconds, so one second is added.
 #[expect(
     clippy::disallowed_methods,
     reason = "the site stands outside the server and has a clock of its own"
@@ -271,7 +271,7 @@ fn soon() -> SystemTime {
     SystemTime::now() + BUSY + Duration::from_secs(1)
 }
 
-/// A date as HTTP writes it. Source: RFC 9110, 5.6.7.
+/// A date in the format of RFC 9110, section 5.6.7.
 fn http_date(time: SystemTime) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [(&str, u64); 12] = [
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_written_as_http_writes_them() {
+    fn dates_have_the_http_format() {
         let date = |seconds| http_date(UNIX_EPOCH + Duration::from_secs(seconds));
         assert_eq!(date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
         assert_eq!(date(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");

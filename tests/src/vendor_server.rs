@@ -1,4 +1,5 @@
-//! All fake scraping services behind one port on loopback: `http://host:port/provider_N` is the base address of one.
+//! All fake vendors behind one port on loopback: the base URL of each is
+//! `http://host:port/provider_N`.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,12 +12,12 @@ use tokio::task::JoinHandle;
 
 use crate::vendors::{self, Answered, Asked, Vendor};
 
-/// Largest request that is taken.
+/// Upper bound on the bytes of a request.
 const REQUEST_BYTES_MAX: usize = 16 << 20;
 
-/// The services.
+/// The vendors.
 pub struct VendorServer {
-    /// Where they listen.
+    /// The address they listen on.
     pub address: SocketAddr,
     state: Arc<State>,
     task: JoinHandle<()>,
@@ -25,15 +26,15 @@ pub struct VendorServer {
 struct State {
     address: SocketAddr,
     vendors: Vec<Box<dyn Vendor>>,
-    /// What was asked of whom.
+    /// All requests, with the vendor's name.
     asked: Mutex<Vec<(String, Asked)>>,
-    /// What a service answers whatever it is asked.
+    /// Fixed responses by vendor.
     fixed: Mutex<HashMap<String, Answered>>,
     delay: Mutex<Duration>,
 }
 
 impl VendorServer {
-    /// Starts them on 127.0.0.1 at a free port.
+    /// Starts them on a free port of 127.0.0.1.
     ///
     /// # Panics
     /// When no port is free.
@@ -60,7 +61,7 @@ impl VendorServer {
         }
     }
 
-    /// The requests that a service got, in order.
+    /// The requests to a vendor, in order.
     pub fn asked(&self, name: &str) -> Vec<Asked> {
         let asked = self.state.asked.lock();
         let asked = asked.unwrap_or_else(PoisonError::into_inner);
@@ -68,14 +69,14 @@ impl VendorServer {
         of.map(|(_, asked)| asked.clone()).collect()
     }
 
-    /// The services that were asked, in order.
+    /// The names of the vendors that got requests, in order.
     pub fn order(&self) -> Vec<String> {
         let asked = self.state.asked.lock();
         let asked = asked.unwrap_or_else(PoisonError::into_inner);
         asked.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Makes a service answer the same whatever it is asked.
+    /// Makes a vendor send this response to every request.
     pub fn always(&self, name: &str, answer: Answered) {
         let mut fixed = self
             .state
@@ -85,7 +86,7 @@ impl VendorServer {
         fixed.insert(name.to_owned(), answer);
     }
 
-    /// Lets every service behave by itself again.
+    /// Removes all fixed responses.
     pub fn behave(&self) {
         let mut fixed = self
             .state
@@ -95,7 +96,7 @@ impl VendorServer {
         fixed.clear();
     }
 
-    /// Makes every answer take so long.
+    /// Delays every response by this long.
     pub fn slow_down(&self, delay: Duration) {
         *self
             .state
@@ -139,7 +140,7 @@ impl State {
     }
 }
 
-/// The next request of a connection, and of which service it is asked.
+/// The next request of a connection, with the vendor it is for.
 async fn read(stream: &mut TcpStream, state: &State) -> Option<(String, Asked)> {
     let mut bytes = Vec::new();
     let head_end = loop {

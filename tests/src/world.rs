@@ -1,4 +1,5 @@
-//! The folder of one test: plugin manifest, guests, data directory, and how the server in it is set up.
+//! The folder of one test: plugin manifest, components, data directory, and the settings of its
+//! server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,34 +8,34 @@ use tempfile::TempDir;
 use trawl::config::{AiSettings, BrowserSettings, ProxySettings};
 use trawl_test_guests::Guest;
 
-/// A folder with everything a server needs, gone with the value.
+/// A folder with everything that a server needs. It is removed on drop.
 pub struct World {
     folder: TempDir,
-    /// Dollars on the account, as decimal text.
+    /// Initial balance of the account in dollars, as decimal text.
     pub dollars: &'static str,
-    /// Ranges that are opened.
+    /// Private IP ranges that requests may reach.
     pub allow_private: &'static [&'static str],
-    /// The browser and how it is set up; `tabs: 0`, the default here, is none.
+    /// The browser and its settings; the default here is `tabs: 0`, which means no browser.
     pub browser: BrowserSettings,
     /// Upstream proxies.
     pub proxies: Vec<ProxySettings>,
     /// The language model; none by default.
     pub ai: Option<AiSettings>,
-    /// Variables of the server's environment.
+    /// Environment variables of the server.
     pub environment: Vec<(String, String)>,
-    /// Further lines of the configuration of a server that is a process of its own.
+    /// Additional configuration of a server that is a child process.
     pub config: String,
-    /// What the server logs, as `RUST_LOG`; the process's own when empty.
+    /// Value of `RUST_LOG` for the server; inherited when it is empty.
     pub log: &'static str,
-    /// Where the services of `[[provider]]` entries are instead: `http://…`, each below its name.
+    /// Base URL of the fake vendors: each provider of the manifest uses its name below it.
     vendors: Option<String>,
 }
 
 impl World {
-    /// The first-party plugins, 127.0.0.1 open, and 100 dollars.
+    /// A world with the first-party plugins, 127.0.0.1 allowed, and 100 dollars.
     ///
     /// # Panics
-    /// When the guests are not built: `cargo xtask guests`.
+    /// When the plugins are not built: `cargo xtask guests`.
     pub fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let world = Self {
@@ -53,7 +54,7 @@ impl World {
             vendors: None,
         };
         fs::create_dir(world.data()).expect("a folder for data");
-        // Compiled code is kept for all tests: compiling takes longer than most of them.
+        // All tests share the cache of compiled components: compiling takes longer than most tests.
         let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/compiled-plugins");
         fs::create_dir_all(&compiled).expect("a folder for compiled code");
         std::os::unix::fs::symlink(compiled, world.data().join("compiled")).expect("a link");
@@ -71,29 +72,29 @@ impl World {
         self.path("plugins.toml")
     }
 
-    /// A file in the folder.
+    /// The path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Puts a guest's component beside the manifest.
+    /// Writes a component beside the manifest.
     pub fn put(&self, guest: &Guest) {
         self.write(&format!("{}.wasm", guest.name), &guest.build());
     }
 
-    /// Writes a file in one step: a watcher sees it as it was or as it is.
+    /// Replaces a file atomically, so that a watcher sees the old or the new content.
     pub fn write(&self, name: &str, bytes: &[u8]) {
         let new = self.path(&format!(".{name}.new"));
         fs::write(&new, bytes).expect("a file");
         fs::rename(new, self.path(name)).expect("a file in its place");
     }
 
-    /// Writes the manifest: the checkout's own and `more`.
+    /// Writes the manifest: the repository's own entries and `more`.
     pub fn manifest(&self, more: &str) {
         self.manifest_without(&[], more);
     }
 
-    /// The same without the checkout's entries for these guests.
+    /// Writes the same without the repository's entries for these plugins.
     fn manifest_without(&self, guests: &[&Guest], more: &str) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let root = root.canonicalize().expect("the checkout");
@@ -113,7 +114,8 @@ impl World {
         self.write("plugins.toml", format!("{own}\n{more}").as_bytes());
     }
 
-    /// Sends providers to services at this address, which have an account for each of these credentials.
+    /// Sends providers to the vendors at this address and sets these credentials in the
+    /// environment.
     pub fn use_vendors(&mut self, address: std::net::SocketAddr, credentials: &[(&str, &str)]) {
         self.vendors = Some(format!("http://{address}"));
         let owned = credentials.iter();
@@ -122,7 +124,7 @@ impl World {
         self.manifest("");
     }
 
-    /// Adds these guests to the manifest; `more` are further lines of each entry.
+    /// Adds these plugins to the manifest, each with the lines `more`.
     pub fn load(&self, guests: &[&Guest], more: &str) {
         let mut entries = String::new();
         for guest in guests {
@@ -134,7 +136,8 @@ impl World {
 }
 
 impl World {
-    /// Adds these guests to the manifest, each in the place of the checkout's own of its kind and name.
+    /// Adds these plugins to the manifest in place of the repository's plugins of the same kind and
+    /// name.
     pub fn load_instead(&self, guests: &[&Guest]) {
         let mut entries = String::new();
         for guest in guests {
@@ -145,7 +148,7 @@ impl World {
     }
 }
 
-/// The manifest without the entries for these guests.
+/// The manifest without the entries for these plugins.
 fn without(manifest: &str, guests: &[&Guest]) -> String {
     let mut kept = String::new();
     for block in manifest.split_inclusive("\n\n") {
@@ -165,7 +168,7 @@ impl Default for World {
     }
 }
 
-/// The manifest with each provider's address below this one.
+/// The manifest with a base URL below this one for each provider.
 fn at_vendors(manifest: &str, address: &str) -> String {
     let mut lines = Vec::new();
     let mut is_provider = false;
@@ -179,7 +182,7 @@ fn at_vendors(manifest: &str, address: &str) -> String {
     lines.join("\n")
 }
 
-/// A manifest entry for a guest; `more` are further lines of it.
+/// The manifest entry of a plugin, with the lines `more`.
 pub fn entry(guest: &Guest, more: &str) -> String {
     let (kind, name) = (guest.kind, &guest.name);
     format!("[[{kind}]]\nname = {name:?}\ncomponent = \"{name}.wasm\"\n{more}\n")

@@ -1,4 +1,4 @@
-//! Analyses of pages on worker threads: kept while a model thinks, taken up again, joined.
+//! Page analyses on worker threads: suspended for the model's reply, resumed, joined.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const MODEL: ModelSize = ModelSize {
     answer_tokens: 100,
 };
 
-/// A registry with these guests.
+/// A registry with these components.
 fn registry(guests: &[Guest]) -> Arc<Registry> {
     let folder = tempfile::tempdir().unwrap();
     let mut manifest = String::new();
@@ -33,7 +33,8 @@ fn registry(guests: &[Guest]) -> Arc<Registry> {
     plugins.unwrap().snapshot()
 }
 
-/// An analyst that answers a reply with the number of bytes of the page's source, those of its mask, and its text's first letter.
+/// An analyst that answers a reply with the size of the page's source, the size of its mask, and
+/// the first letter of its text.
 fn remembering() -> Guest {
     let mut guest = Guest::asking_analyst("who");
     guest.needs = 1;
@@ -107,7 +108,7 @@ fn answer(analysis: Option<Analysis>) -> Value {
 }
 
 #[tokio::test]
-async fn a_page_is_kept_with_its_mask_and_source_until_the_reply() {
+async fn a_suspended_analysis_keeps_page_mask_and_source() {
     let guests = [remembering(), Guest::keeping_filter("all")];
     let registry = registry(&guests);
     let mut plan = plan(Some(MODEL));
@@ -116,15 +117,15 @@ async fn a_page_is_kept_with_its_mask_and_source_until_the_reply() {
     assert_eq!(outputs.failure, None);
     let asking = asking(outputs.analysis);
     assert_eq!(asking.question().messages[0].text, "who?");
-    // What is loaded meanwhile does not matter: the question knows its analyst.
+    // The question holds on to its analyst, whatever is loaded meanwhile.
     drop(registry);
     let answer = answer(resume(asking, ModelReply::Answer(json!("x"))).await.ok());
-    // Three bytes of source, one of mask, the text's first letter.
+    // Three bytes of source, one of mask, and the first letter of the text.
     assert_eq!(answer, "31Z");
 }
 
 #[tokio::test]
-async fn an_answer_without_a_model_is_there_at_once() {
+async fn an_analysis_without_a_model_is_not_suspended() {
     let registry = registry(&[Guest::asking_analyst("who")]);
     let outputs = run(&registry, "x", plan(None)).await;
     assert_eq!(answer(outputs.analysis), "no model");
@@ -146,7 +147,7 @@ async fn findings_are_joined_on_a_worker() {
 }
 
 #[tokio::test]
-async fn more_than_four_questions_are_the_analysts_fault() {
+async fn more_than_four_questions_are_a_fault_of_the_analyst() {
     let guest = Guest::asking_analyst("who").when_resumed(hostile::ASK);
     let registry = registry(&[guest]);
     let mut asked = asking(run(&registry, "x", plan(Some(MODEL))).await.analysis);
@@ -162,7 +163,7 @@ async fn more_than_four_questions_are_the_analysts_fault() {
 }
 
 #[tokio::test]
-async fn an_analyst_that_fails_leaves_the_other_parts() {
+async fn an_analyst_that_fails_does_not_affect_other_outputs() {
     let guest = Guest::asking_analyst("who").when_asked(hostile::TRAP);
     let registry = registry(&[guest, Guest::constant_format("shout", "HELLO")]);
     let mut plan = plan(Some(MODEL));
@@ -180,7 +181,7 @@ async fn an_analyst_that_fails_leaves_the_other_parts() {
 }
 
 #[tokio::test]
-async fn an_analyst_that_is_not_loaded_is_named() {
+async fn an_analyst_that_is_not_loaded_is_an_error() {
     let registry = registry(&[]);
     let failure = run(&registry, "x", plan(None)).await.failure.unwrap();
     assert!(

@@ -1,11 +1,11 @@
-//! `POST /transform` with everything that a page entry can have.
+//! `POST /transform` with all fields that a page entry can have.
 
 use serde_json::json;
 
 use super::{SHOP, world};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fields_are_lists_beside_the_contents() {
+async fn fields_are_parallel_lists() {
     let (app, site, _) = world().await;
     let body = json!({
         "data": [{"html": SHOP, "url": "https://shop.example/shop/kettle"}, {"html": "<title>Two</title><p>2"}],
@@ -35,7 +35,7 @@ async fn fields_are_lists_beside_the_contents() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_selector_is_refused_here_too() {
+async fn an_invalid_selector_is_refused() {
     let (app, _, _) = world().await;
     let body = json!({"data": [{"html": "x"}], "css_extraction_map": {"a": "//["}});
     let (status, error) = {

@@ -1,16 +1,16 @@
-//! `readability`: the main body in every format, never nothing where there is text.
+//! `readability`: the main body in every format; a page with text never yields empty content.
 
 use serde_json::json;
 
 use super::world;
 
-/// A page of a forum whose thread only browsers without scripts see.
+/// A forum page whose thread is visible only without scripts.
 const FORUM: &str = "<html><body><div id=app></div><noscript><h1>How do I clean it?</h1>
 <div class=post><p>My kettle has lime in it, and vinegar did not help at all. What else could I try before I buy another one?</p></div>
 <div class=post><p>Citric acid works well: two spoons of it, a litre of warm water, half an hour of patience, then rinse it twice.</p></div>
 </noscript><footer><a href=/imprint>Imprint</a></footer></body></html>";
 
-/// An article between what stands around articles.
+/// An article between the usual page furniture.
 const ARTICLE: &str = "<html><head><title>Lime</title></head><body>
 <div class=cookie-banner>We value your privacy. <button>Accept all</button></div>
 <header><nav><a href=/a>News</a> <a href=/b>Sport</a> <a href=/c>Weather</a></nav></header>
@@ -24,7 +24,7 @@ const ARTICLE: &str = "<html><head><title>Lime</title></head><body>
 <footer>Imprint</footer></body></html>";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_article_keeps_its_structure_and_loses_what_stands_around_it() {
+async fn an_article_keeps_its_structure_without_the_furniture() {
     let (app, site, _) = world().await;
     let url = site.put("/lime", "text/html", ARTICLE);
     let formats = ["markdown", "text", "html"];
@@ -67,7 +67,7 @@ async fn an_article_keeps_its_structure_and_loses_what_stands_around_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thread_without_scripts_is_the_content() {
+async fn noscript_content_is_the_main_body() {
     let (app, site, _) = world().await;
     let url = site.put("/t/1", "text/html", FORUM);
     let entry = app
@@ -81,7 +81,7 @@ async fn a_thread_without_scripts_is_the_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_with_text_is_never_answered_by_nothing() {
+async fn a_page_with_text_never_yields_empty_content() {
     let (app, site, _) = world().await;
     let pages = [
         "<p>Short.</p>",

@@ -1,4 +1,5 @@
-//! Pages broken at random through every first-party component: whatever the page, no trap and no failure.
+//! Randomly corrupted pages through every first-party component: no page may cause a trap or a
+//! failure.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,9 +11,9 @@ use trawl_tests::World;
 
 use super::SHOP;
 
-/// Broken pages of one run; `TRAWL_FUZZ_PAGES` sets another number.
+/// Corrupted pages in one run; `TRAWL_FUZZ_PAGES` overrides the number.
 const PAGES: u64 = 150;
-/// Pieces that are put in: what parsers, escapers and readers of structured data trip over.
+/// Inserted fragments, which are difficult for parsers, escapers and readers of structured data.
 const PIECES: [&str; 24] = [
     "<",
     ">",
@@ -40,7 +41,7 @@ const PIECES: [&str; 24] = [
     "<i itemscope itemprop=a itemref=b id=b>",
 ];
 
-/// A generator of numbers that are random enough (xorshift64).
+/// A random number generator (xorshift64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -68,8 +69,8 @@ fn pages() -> Vec<Vec<u8>> {
     pages
 }
 
-/// One page with some of its bytes cut, doubled, moved, turned, or strange ones put between.
-fn broken(page: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+/// A page with some bytes removed, repeated, moved, flipped, or with fragments inserted.
+fn corrupted(page: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     let mut page = page.to_vec();
     for _ in 0..=numbers.below(12) {
         let start = numbers.below(page.len());
@@ -106,7 +107,7 @@ fn n_pages() -> u64 {
 }
 
 #[test]
-fn broken_pages_never_make_a_plugin_fail() {
+fn corrupted_pages_never_make_a_plugin_fail() {
     let world = World::new();
     let cache_dir = world.data().join("compiled");
     let plugins = Plugins::start(PluginsConfig {
@@ -133,7 +134,7 @@ fn broken_pages_never_make_a_plugin_fail() {
                 .output
         })
         .collect();
-    // A plugin that is not loaded would be left out of the plan, and nothing be tried.
+    // A plugin that is not loaded would be left out of the plan, and nothing would be tested.
     for plan in &plans {
         assert!(plan.json_data && plan.hidden_text && plan.css_fields.is_some());
     }
@@ -142,7 +143,7 @@ fn broken_pages_never_make_a_plugin_fail() {
     let pages = pages();
     for seed in 1..=n_pages {
         let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let page = broken(&pages[numbers.below(pages.len())], &mut numbers);
+        let page = corrupted(&pages[numbers.below(pages.len())], &mut numbers);
         let plan = &plans[numbers.below(plans.len())];
         let input = Input {
             url: "https://a.example/b/c?d#e".parse().unwrap(),

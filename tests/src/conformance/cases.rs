@@ -1,4 +1,4 @@
-//! The cases.
+//! The list of cases.
 
 use trawl_sdk::provider::{Abilities, Class};
 
@@ -70,7 +70,7 @@ const fn but(
 const TIME: &str = "it charges for time and computing, whatever comes of it";
 const ONE_STATUS: &str = "it has one status for targets that block and that cannot be reached";
 
-/// Every case.
+/// All cases.
 pub const CASES: &[Case] = &[
     case(
         "page",

@@ -1,14 +1,15 @@
-//! The cases and the wishes between an adapter and its vendor.
+//! Runs all cases and features between an adapter and its vendor.
 
 use trawl_sdk::provider::{Abilities, Charged, Content, Cost, Description, Page, Task, USD};
 
 use super::{
-    Adapter, Bill, CASES, ECHO, Expected, ORIGIN, Talk, WISHES, Wish, converse, echo_differences,
-    reported, usual_cost,
+    Adapter, Bill, CASES, Conversation, ECHO, Expected, FEATURES, Feature, ORIGIN, converse,
+    echo_differences, reported, usual_cost,
 };
 use crate::vendors::{GOOD_KEY, IMAGE, Vendor};
 
-/// Runs every case and every set of wishes between an adapter and its vendor; returns what was not as expected.
+/// Runs every case and every set of features between an adapter and its vendor, and returns the
+/// differences from what is expected.
 pub fn check(adapter: &dyn Adapter, vendor: &dyn Vendor) -> Vec<String> {
     let described = adapter.describe();
     let mut wrong = Vec::new();
@@ -25,16 +26,16 @@ pub fn check(adapter: &dyn Adapter, vendor: &dyn Vendor) -> Vec<String> {
                 javascript,
                 ..Task::new(case.url, ORIGIN)
             };
-            let talk = converse(adapter, vendor, case.key, &task);
-            let found = differences(&described, &task, &talk, expected).into_iter();
+            let conversation = converse(adapter, vendor, case.key, &task);
+            let found = differences(&described, &task, &conversation, expected).into_iter();
             let about = format!("{} {} javascript={javascript}", described.name, case.name);
             wrong.extend(found.map(|one| format!("{about}: {one}")));
         }
     }
     for javascript in [false, true] {
-        for wishes in WISHES {
-            wrong.extend(check_wishes(
-                adapter, &described, vendor, javascript, wishes,
+        for features in FEATURES {
+            wrong.extend(check_features(
+                adapter, &described, vendor, javascript, features,
             ));
         }
     }
@@ -42,40 +43,43 @@ pub fn check(adapter: &dyn Adapter, vendor: &dyn Vendor) -> Vec<String> {
 }
 
 fn abilities(described: &Description, javascript: bool) -> Abilities {
-    match javascript {
-        true => described.rendered,
-        false => described.plain,
+    if javascript {
+        described.rendered
+    } else {
+        described.plain
     }
 }
 
-fn check_wishes(
+fn check_features(
     adapter: &dyn Adapter,
     described: &Description,
     vendor: &dyn Vendor,
     javascript: bool,
-    wishes: &[Wish],
+    features: &[Feature],
 ) -> Vec<String> {
     let abilities = abilities(described, javascript);
     let mut task = Task {
         javascript,
         ..Task::new(ECHO, ORIGIN)
     };
-    let wishes = wishes.iter().filter(|wish| wish.is_within(abilities));
-    let wishes: Vec<_> = wishes.collect();
-    if wishes.is_empty() {
+    let features = features
+        .iter()
+        .filter(|feature| feature.is_supported(abilities));
+    let features: Vec<_> = features.collect();
+    if features.is_empty() {
         return Vec::new();
     }
-    for wish in wishes {
-        wish.make(&mut task, abilities);
+    for feature in features {
+        feature.add_to(&mut task, abilities);
     }
-    let talk = converse(adapter, vendor, GOOD_KEY, &task);
-    let mut found = match &talk.outcome {
+    let conversation = converse(adapter, vendor, GOOD_KEY, &task);
+    let mut found = match &conversation.outcome {
         Ok(page) => {
-            let echo = serde_json::from_slice(&talk.body).unwrap_or_default();
+            let echo = serde_json::from_slice(&conversation.body).unwrap_or_default();
             let mut found = echo_differences(&described.name, &task, &echo);
             found.extend(cost_difference(described, &task, &page.cost, Bill::Usual));
             if page.screenshot.as_deref() != task.screenshot.map(|_| IMAGE.as_slice()) {
-                found.push(format!("picture {:?}", page.screenshot));
+                found.push(format!("screenshot {:?}", page.screenshot));
             }
             found
         }
@@ -87,14 +91,14 @@ fn check_wishes(
     found
 }
 
-/// Where the outcome is not as expected.
+/// How the outcome differs from the expected one.
 fn differences(
     described: &Description,
     task: &Task,
-    talk: &Talk,
+    conversation: &Conversation,
     expected: Expected,
 ) -> Vec<String> {
-    let (mut found, cost, bill) = match (&talk.outcome, expected) {
+    let (mut found, cost, bill) = match (&conversation.outcome, expected) {
         (
             Ok(got),
             Expected::Page {
@@ -108,8 +112,8 @@ fn differences(
             if got.status != Some(status) {
                 found.push(format!("status {:?} instead of {status}", got.status));
             }
-            if talk.body != body.bytes() {
-                let start = talk.body.get(..200).unwrap_or(&talk.body);
+            if conversation.body != body.bytes() {
+                let start = conversation.body.get(..200).unwrap_or(&conversation.body);
                 found.push(format!("body {:?}", String::from_utf8_lossy(start)));
             }
             (found, &got.cost, bill)
@@ -133,7 +137,7 @@ fn differences(
     found
 }
 
-/// Where the facts about a page are not those of the target, as far as the provider can tell them.
+/// How the metadata of a page differs from the target's, as far as the provider reports it.
 fn page_differences(
     described: &Description,
     task: &Task,
@@ -141,20 +145,21 @@ fn page_differences(
     moved_to: Option<&str>,
 ) -> Vec<String> {
     let abilities = abilities(described, task.javascript);
-    let tells = |ability| abilities.contains(ability);
+    let reports = |ability| abilities.contains(ability);
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let url = tells(Abilities::FINAL_URL).then(|| moved_to.unwrap_or(&task.url));
+    let url = reports(Abilities::FINAL_URL).then(|| moved_to.unwrap_or(&task.url));
     let headers = page.headers.as_deref().unwrap_or_default();
     let mut types = headers.iter().filter(|(name, _)| name == "content-type");
     let media = page
         .content_type
         .as_ref()
         .or(types.next().map(|(_, value)| value));
-    let media_there = match task.url.ends_with("/image") {
-        true => "image/png",
-        false => "text/html",
+    let media_there = if task.url.ends_with("/image") {
+        "image/png"
+    } else {
+        "text/html"
     };
-    // Who turns the vendor away has none of the target's headers.
+    // A response in which the vendor blocks the request has no headers of the target.
     let is_target = page.status != Some(403) || task.url.ends_with("/forbidden");
     let x_target = headers.contains(&pair("x-target", "yes")) || !is_target;
     let cookies = [pair("fish", "cod"), pair("sea", "north")];
@@ -163,10 +168,10 @@ fn page_differences(
         ("url", page.url.as_deref() == url),
         (
             "headers",
-            page.headers.is_some() == tells(Abilities::TARGET_HEADERS),
+            page.headers.is_some() == reports(Abilities::TARGET_HEADERS),
         ),
-        ("x-target", x_target || !tells(Abilities::TARGET_HEADERS)),
-        ("cookies", cookies || !tells(Abilities::TARGET_COOKIES)),
+        ("x-target", x_target || !reports(Abilities::TARGET_HEADERS)),
+        ("cookies", cookies || !reports(Abilities::TARGET_COOKIES)),
         (
             "content type",
             media.is_some_and(|media| media.starts_with(media_there)),

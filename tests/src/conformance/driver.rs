@@ -1,4 +1,4 @@
-//! A conversation between an adapter and a vendor without a socket.
+//! A conversation between an adapter and a vendor, without a socket.
 
 use std::marker::PhantomData;
 
@@ -10,33 +10,33 @@ use url::{Url, form_urlencoded};
 
 use crate::vendors::{Asked, Vendor, to_base64};
 
-/// Where the vendors are without a socket.
+/// Base URL of the vendors.
 pub const ORIGIN: &str = "http://vendor.test:8080";
-/// Most exchanges of a conversation.
+/// Upper bound on the exchanges of a conversation.
 const EXCHANGES_MAX: usize = 12;
-/// Milliseconds that every exchange takes.
+/// Simulated duration of an exchange in milliseconds.
 const ELAPSED_MS: u32 = 1_200;
 
-/// What came of a conversation.
+/// The result of a conversation.
 #[derive(Debug)]
-pub struct Talk {
-    /// The page, or why there is none.
+pub struct Conversation {
+    /// The page, or the failure.
     pub outcome: Result<Page, Failure>,
-    /// The page's body.
+    /// The body of the page.
     pub body: Vec<u8>,
 }
 
-/// An adapter, whatever it is made of.
+/// An adapter, native or as a component.
 pub trait Adapter {
-    /// What it says of itself.
+    /// Its description.
     fn describe(&self) -> Description;
-    /// Its first step.
+    /// The first step.
     fn start(&self, task: &Task) -> Step;
-    /// Its next one.
+    /// The next step.
     fn resume(&self, task: &Task, memo: &[u8], reply: &Reply<'_>) -> Step;
 }
 
-/// An adapter linked into this program.
+/// An adapter that is linked into this program.
 pub struct Native<P>(PhantomData<P>);
 
 impl<P> Native<P> {
@@ -58,7 +58,7 @@ impl<P: Provider> Adapter for Native<P> {
     }
 }
 
-/// The component, as the server calls it.
+/// An adapter as a component, called as the server calls it.
 impl Adapter for ProviderPlugin {
     fn describe(&self) -> Description {
         self.description().clone()
@@ -74,16 +74,21 @@ impl Adapter for ProviderPlugin {
     }
 }
 
-/// Runs a task between an adapter and a vendor, as the host does. The operator has set nothing.
-pub fn converse(adapter: &dyn Adapter, vendor: &dyn Vendor, key: &str, task: &Task) -> Talk {
+/// Runs a task between an adapter and a vendor, as the host does, with no settings by the operator.
+pub fn converse(
+    adapter: &dyn Adapter,
+    vendor: &dyn Vendor,
+    key: &str,
+    task: &Task,
+) -> Conversation {
     let described = adapter.describe();
     let mut step = adapter.start(task);
     let mut last = Vec::new();
     for _ in 0..EXCHANGES_MAX {
         let exchange = match step {
             Step::Send(exchange) => *exchange,
-            Step::Done(page) => return Talk::about(Ok(*page), last),
-            Step::Failed(failure) => return Talk::about(Err(*failure), last),
+            Step::Done(page) => return Conversation::about(Ok(*page), last),
+            Step::Failed(failure) => return Conversation::about(Err(*failure), last),
         };
         let asked = asked(&described, &exchange.request, key);
         let answered = vendor.answer(&asked);
@@ -102,7 +107,7 @@ pub fn converse(adapter: &dyn Adapter, vendor: &dyn Vendor, key: &str, task: &Ta
     panic!("{} does not come to an end", described.name)
 }
 
-impl Talk {
+impl Conversation {
     fn about(outcome: Result<Page, Failure>, last: Vec<u8>) -> Self {
         let body = match outcome.as_ref().map(|page| &page.content) {
             Ok(Content::Bytes(bytes)) => bytes.clone(),
@@ -114,16 +119,17 @@ impl Talk {
     }
 }
 
-/// A request with its credentials, as the vendor gets it.
+/// The request as the vendor gets it, with the credentials filled in.
 fn asked(described: &Description, request: &Request, key: &str) -> Asked {
     let secret = |name: &String| {
         assert!(
             described.credentials.contains(name),
             "{name} is not declared"
         );
-        match name.ends_with("_USERNAME") {
-            true => format!("user-{key}"),
-            false => key.to_owned(),
+        if name.ends_with("_USERNAME") {
+            format!("user-{key}")
+        } else {
+            key.to_owned()
         }
     };
     let mut url = Url::parse(&request.url).expect("adapters make addresses");

@@ -1,73 +1,75 @@
-//! What every provider adapter makes of its vendor: one list of cases for all of them, and a driver that runs an adapter against a
-//! fake vendor without a socket. The lists say nothing of how a case is run, so that the server can be asked the same over HTTP.
+//! Conformance cases of the provider adapters: one list for all of them, and a driver that runs an
+//! adapter against a fake vendor without a socket. The lists do not depend on the driver, so that
+//! the server is tested with the same cases over HTTP.
 
 mod cases;
 mod check;
 mod driver;
-mod wishes;
+mod features;
 
 use trawl_sdk::provider::{Abilities, Class, Cost, Task, USD};
 
 pub use cases::CASES;
 pub use check::check;
-pub use driver::{Adapter, Native, ORIGIN, Talk, converse};
-pub use wishes::{ECHO, UNTOLD, WISHES, Wish, echo_differences};
+pub use driver::{Adapter, Conversation, Native, ORIGIN, converse};
+pub use features::{ECHO, FEATURES, Feature, INEXPRESSIBLE, echo_differences};
 
 use crate::vendors::{IMAGE, LARGE_BYTES};
 
-/// One page, asked of every provider.
+/// A page to fetch through every provider.
 #[derive(Debug)]
 pub struct Case {
-    /// What it is about.
+    /// Name of the case.
     pub name: &'static str,
-    /// The key it is asked with.
+    /// The vendor key.
     pub key: &'static str,
-    /// The page.
+    /// URL of the page.
     pub url: &'static str,
-    /// Whether scripts run: once for each of these.
+    /// The values of `javascript` to run it with.
     pub javascript: &'static [bool],
-    /// What a provider must be able to do to be asked at all.
+    /// Abilities that a provider needs for this case.
     pub needs: Abilities,
-    /// What is expected of most providers.
+    /// The usual result.
     pub expected: Expected,
-    /// Who has another way, and why.
+    /// Providers with another result.
     pub except: &'static [Except],
 }
 
-/// A documented difference.
+/// A documented difference between vendors.
 #[derive(Debug)]
 pub struct Except {
-    /// Whose.
+    /// Names of the providers.
     pub providers: &'static [&'static str],
-    /// In which of the case's modes.
+    /// The values of `javascript` that it applies to.
     pub javascript: &'static [bool],
-    /// What is expected instead.
+    /// The result instead of the usual one.
     pub expected: Expected,
-    /// Where it comes from.
+    /// The reason.
     pub why: &'static str,
 }
 
-/// What comes of a case.
+/// The result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// A page.
     Page {
         /// The target's status.
         status: u16,
-        /// Its body.
+        /// The body.
         body: Body,
-        /// Its address, where it is not the one that was asked for. Only who tells final addresses knows it.
+        /// The final URL, where it differs from the requested one. Only providers that report final
+        /// URLs know it.
         moved_to: Option<&'static str>,
-        /// What it costs.
+        /// The cost.
         bill: Bill,
     },
     /// A failure.
     Failure {
-        /// Its class.
+        /// The class.
         class: Class,
-        /// What it costs nevertheless.
+        /// The cost.
         bill: Bill,
-        /// Seconds to wait.
+        /// Seconds to wait before a retry.
         retry_after: Option<u32>,
     },
 }
@@ -83,19 +85,19 @@ pub enum Body {
     Large,
 }
 
-/// What a vendor's rules say that a case costs.
+/// What a vendor charges for a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bill {
     /// Nothing.
     Free,
-    /// As much as any page of its kind: [`usual_cost`].
+    /// The usual price of such a page: [`usual_cost`].
     Usual,
-    /// So many credits.
+    /// This number of credits.
     Credits(&'static str),
 }
 
 impl Body {
-    /// Its bytes.
+    /// The bytes of the body.
     pub fn bytes(self) -> Vec<u8> {
         match self {
             Self::Text(text) => text.into(),
@@ -106,7 +108,7 @@ impl Body {
 }
 
 impl Case {
-    /// What is expected of this provider.
+    /// The expected result of this provider.
     pub fn expected_of(&self, provider: &str, javascript: bool) -> Expected {
         let mut except = self.except.iter();
         let other = except.find(|except| {
@@ -116,7 +118,7 @@ impl Case {
     }
 }
 
-/// What a page costs by its vendor's rules.
+/// The vendor's price of a page.
 pub fn usual_cost(provider: &str, task: &Task) -> Cost {
     let javascript = task.javascript;
     let kind = 2 * usize::from(task.is_residential()) + usize::from(javascript);

@@ -1,8 +1,9 @@
-//! Fake scraping services: each speaks its vendor's documented wire form and refuses what the vendor would refuse. Nothing here
-//! does I/O: [`Vendor::answer`] turns a request into a reply, and the one who listens on a socket is `vendor_server`.
+//! Fake vendors. Each implements its vendor's documented API and refuses what the vendor would
+//! refuse. They do no I/O: [`Vendor::answer`] turns a request into a response, and `vendor_server`
+//! listens on a socket.
 //!
-//! What a vendor does with a page is decided by the page's address, the same for all of them ([`Target`]), and by the key that
-//! it is sent ([`KeyState`]).
+//! The URL of a page decides what a vendor does with it, the same for all of them ([`Target`]); the
+//! key decides the state of the account ([`KeyState`]).
 
 use std::time::Duration;
 
@@ -21,12 +22,12 @@ pub mod provider_8;
 pub mod provider_9;
 mod read;
 
-/// A request as a vendor gets it.
+/// A request to a vendor.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// HTTP method.
     pub method: String,
-    /// Path of the address.
+    /// Path of the URL.
     pub path: String,
     /// Query parameters in order, decoded.
     pub query: Vec<(String, String)>,
@@ -34,11 +35,11 @@ pub struct Asked {
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Vec<u8>,
-    /// `http://host:port` under which the vendor was asked, for addresses in its replies.
+    /// Base URL under which the vendor was called, for URLs in its responses.
     pub origin: String,
 }
 
-/// What it answers.
+/// The response.
 #[derive(Clone, Debug, Default)]
 pub struct Answered {
     /// HTTP status.
@@ -47,11 +48,11 @@ pub struct Answered {
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Vec<u8>,
-    /// How long it takes.
+    /// Time until it is sent.
     pub delay: Duration,
 }
 
-/// A scraping service. One object is one vendor's whole state.
+/// A vendor with its whole state.
 pub trait Vendor: Send + Sync {
     /// `provider_1`…
     fn name(&self) -> &'static str;
@@ -60,7 +61,7 @@ pub trait Vendor: Send + Sync {
     fn answer(&self, asked: &Asked) -> Answered;
 }
 
-/// Every vendor.
+/// All vendors.
 pub fn all() -> Vec<Box<dyn Vendor>> {
     vec![
         Box::new(provider_1::Zyte),
@@ -80,25 +81,26 @@ pub fn all() -> Vec<Box<dyn Vendor>> {
 /// The account behind a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// Works.
+    /// The key works.
     Good,
-    /// Works, but no credit is left.
+    /// The account has no credit left.
     NoCredit,
-    /// Works, but too often.
+    /// The account has exceeded its rate limit.
     RateLimited,
-    /// Nobody's.
+    /// The key is unknown.
     Bad,
 }
 
-/// The keys that vendors know. With a user and a password this is the password; the user is `user-` and the same.
+/// A key that works. Where a vendor has user and password, this is the password, and the user is
+/// `user-` and the key.
 pub const GOOD_KEY: &str = "canary-good-key-7f3a/b+c=1";
-/// A key without credit.
+/// A key of an account without credit.
 pub const POOR_KEY: &str = "canary-poor-key-55d0";
-/// A key that is used too often.
+/// A key of an account over its rate limit.
 pub const BUSY_KEY: &str = "canary-busy-key-90ce";
-/// A key of nobody.
+/// A key that is unknown.
 pub const BAD_KEY: &str = "canary-bad-key-1234";
-/// Seconds of `Retry-After` that go with [`KeyState::RateLimited`].
+/// `Retry-After` of [`KeyState::RateLimited`], in seconds.
 pub const RETRY_AFTER: u32 = 7;
 
 impl KeyState {
@@ -112,7 +114,7 @@ impl KeyState {
         }
     }
 
-    /// The account behind a `Basic` user and password, as text `user:password`.
+    /// The account behind HTTP Basic credentials in the form `user:password`.
     pub fn of_basic(pair: &str) -> Self {
         match pair.split_once(':') {
             Some((user, password)) if user == format!("user-{password}") => {
@@ -123,16 +125,17 @@ impl KeyState {
     }
 }
 
-/// What a caller wanted of a vendor, read back from the vendor's own wire form. `/echo` shows it, so that a test sees what arrived.
+/// The page that a caller asked a vendor for, parsed from the vendor's own request format. `/echo`
+/// returns it, so that tests see what arrived.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
-    /// Address of the page.
+pub struct TargetRequest {
+    /// URL of the page.
     pub url: String,
-    /// Method of the target's request.
+    /// Method of the request to the target.
     pub method: String,
-    /// Body of the target's request.
+    /// Body of the request to the target.
     pub body: Vec<u8>,
-    /// Headers for the target, names in lower case; no cookies.
+    /// Headers for the target, without cookies; names in lower case.
     pub headers: Vec<(String, String)>,
     /// Cookies for the target.
     pub cookies: Vec<(String, String)>,
@@ -144,16 +147,16 @@ pub struct Wanted {
     pub wait_for: Option<String>,
     /// Script to run.
     pub script: Option<String>,
-    /// Country, two letters in upper case.
+    /// Country code of two letters in upper case.
     pub country: Option<String>,
-    /// Whether residential addresses are asked for.
+    /// Whether residential IP addresses are requested.
     pub residential: bool,
-    /// Whether a picture is asked for: `window` or `full_page`.
+    /// The requested screenshot: `window` or `full_page`.
     pub screenshot: Option<&'static str>,
 }
 
-impl Wanted {
-    /// GET of this address.
+impl TargetRequest {
+    /// A GET request for this URL.
     pub fn new(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -172,55 +175,55 @@ impl Wanted {
     }
 }
 
-/// What becomes of a page.
+/// The result of fetching a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// The target answers.
+    /// The target responds.
     Page(TargetPage),
-    /// The target turns every address of the vendor away: `/blocked`.
+    /// The target blocks every IP address of the vendor: `/blocked`.
     Blocked,
-    /// The target's name has no address: any host that ends with `.nowhere.example`.
+    /// The target's host name does not resolve: any host below `.nowhere.example`.
     Unreachable,
-    /// The vendor gives up waiting for it: `/slow`.
+    /// The vendor's own timeout expires: `/slow`.
     Slow,
-    /// The vendor itself breaks down: `/breaks`.
+    /// The vendor itself fails: `/breaks`.
     VendorDown,
-    /// The vendor answers 200 with something that is not its wire form: `/garbage`. Vendors whose reply is the page itself leave
-    /// their facts out.
+    /// The vendor responds with 200 and a malformed response: `/garbage`. Vendors whose response is
+    /// the page itself leave out their metadata headers.
     Garbage,
-    /// The vendor refuses the parameters: `/refused`.
+    /// The vendor rejects the parameters: `/refused`.
     Refused,
 }
 
-/// The answer of a target.
+/// The response of a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetPage {
-    /// Its status.
+    /// The status.
     pub status: u16,
-    /// Its address after redirects.
+    /// The URL after redirects.
     pub url: String,
-    /// Its headers, `content-type` and `set-cookie` among them.
+    /// The headers, `content-type` and `set-cookie` among them.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// The body.
     pub body: Vec<u8>,
 }
 
-/// A page of ordinary HTML, with characters that every coding has to keep.
+/// An ordinary HTML page with characters that every encoding must preserve.
 pub const PAGE: &str = "<!DOCTYPE html><html><head><title>Fish</title></head><body><h1>Fish</h1><p>Grüße \"aus\" 東京 &amp; \\ more</p></body></html>";
-/// What the page becomes when scripts run.
+/// The page after its scripts have run.
 pub const PAGE_RENDERED: &str = "<!DOCTYPE html><html><head><title>Fish</title></head><body><h1>Fish, rendered</h1></body></html>";
-/// What a target shows to those that it turns away, where a vendor delivers that.
+/// The target's response to blocked clients, for vendors that deliver it.
 pub const TURNED_AWAY: &str = "<h1>Access denied</h1>";
-/// A picture: bytes that are no text in any character set.
+/// An image: bytes that are not text in any character set.
 pub const IMAGE: [u8; 16] = [
     0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', 0, 0xff, 0xfe, 0x80, 0xc3, 0x28, 0, 1,
 ];
-/// Bytes of `/large`, more than any body that a vendor puts into its JSON.
+/// Size of `/large` in bytes, more than any vendor puts into its JSON.
 pub const LARGE_BYTES: usize = 6_000_000;
 
 impl Target {
-    /// What becomes of this page.
-    pub fn of(wanted: &Wanted) -> Self {
+    /// The result of fetching this URL.
+    pub fn of(wanted: &TargetRequest) -> Self {
         let rest = wanted.url.split_once("://").map_or("", |(_, rest)| rest);
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         if host.ends_with(".nowhere.example") {
@@ -284,7 +287,7 @@ impl TargetPage {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// Its cookies, name and value.
+    /// The cookies with names and values.
     pub fn cookies(&self) -> Vec<(String, String)> {
         let lines = self.headers.iter().filter(|(name, _)| name == "set-cookie");
         let pair = |line: &str| {
@@ -295,7 +298,7 @@ impl TargetPage {
         lines.map(|(_, line)| pair(line)).collect()
     }
 
-    /// Its body as text.
+    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -316,31 +319,31 @@ impl Asked {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The first query parameter that is not among these.
+    /// The first query parameter with another name than these.
     pub fn unknown_param(&self, known: &[&str]) -> Option<&str> {
         let mut names = self.query.iter().map(|(name, _)| name.as_str());
         names.find(|name| !known.contains(name))
     }
 
-    /// The key of `Authorization: Bearer`.
+    /// The token of `Authorization: Bearer`.
     pub fn bearer(&self) -> Option<&str> {
         self.header("authorization")?.strip_prefix("Bearer ")
     }
 
-    /// `user:password` of `Authorization: Basic`, decoded.
+    /// The decoded `user:password` of `Authorization: Basic`.
     pub fn basic(&self) -> Option<String> {
         let text = self.header("authorization")?.strip_prefix("Basic ")?;
         String::from_utf8(from_base64(text)?).ok()
     }
 
-    /// The body as JSON; null when it is something else.
+    /// The body as JSON, or null when it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
 impl Answered {
-    /// An answer with this body.
+    /// A response with this body.
     pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -350,12 +353,12 @@ impl Answered {
         }
     }
 
-    /// A JSON answer.
+    /// A JSON response.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl ToString) -> Self {
         self.headers.push((name.to_owned(), value.to_string()));
@@ -363,7 +366,7 @@ impl Answered {
     }
 }
 
-/// Cookies of a text `a=b; c=d`.
+/// The cookies of a `Cookie` header.
 pub fn cookies_of(line: &str) -> Vec<(String, String)> {
     let pairs = line.split(';').filter_map(|pair| pair.split_once('='));
     pairs
@@ -373,7 +376,7 @@ pub fn cookies_of(line: &str) -> Vec<(String, String)> {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 with padding, standard alphabet.
+/// Encodes base64 with padding in the standard alphabet.
 pub fn to_base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
@@ -382,16 +385,17 @@ pub fn to_base64(bytes: &[u8]) -> String {
             .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
             << (8 * (3 - chunk.len()));
         for place in 0..4 {
-            match place <= chunk.len() {
-                true => text.push(ALPHABET[(word >> (18 - 6 * place) & 63) as usize] as char),
-                false => text.push('='),
+            if place <= chunk.len() {
+                text.push(ALPHABET[(word >> (18 - 6 * place) & 63) as usize] as char);
+            } else {
+                text.push('=');
             }
         }
     }
     text
 }
 
-/// Bytes of a base64 text, padded or not, in the standard alphabet or the one for addresses.
+/// Decodes base64 with or without padding, in the standard or the URL-safe alphabet.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let text = text
         .trim_end_matches('=')

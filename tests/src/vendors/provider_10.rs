@@ -1,4 +1,4 @@
-//! Oxylabs, Web Scraper API (realtime): JSON both ways, the page among a list of results.
+//! Oxylabs Web Scraper API (realtime): JSON in, JSON out; the page is in a list of results.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,9 @@ use super::read::{
     Field, address, cookies_shown, country_code, device, flag_of, headers_shown, json_fields,
     known_fields, statuses, text_of, text_pairs, without_cookies,
 };
-use super::{Answered, Asked, IMAGE, KeyState, Target, Vendor, Wanted, from_base64, to_base64};
+use super::{
+    Answered, Asked, IMAGE, KeyState, Target, TargetRequest, Vendor, from_base64, to_base64,
+};
 
 /// The vendor.
 pub struct Oxylabs;
@@ -44,7 +46,7 @@ const INSTRUCTION: [Field; 4] = [
     ("selector", Value::is_object),
 ];
 const SELECTOR: [Field; 2] = [("type", is_selector_type), ("value", Value::is_string)];
-/// The vendor gives up after so many seconds.
+/// The vendor's own timeout in seconds.
 const PATIENCE_SECONDS: u64 = 150;
 
 fn is_selector_type(value: &Value) -> bool {
@@ -80,13 +82,13 @@ impl Vendor for Oxylabs {
     }
 }
 
-/// What concerns the reply and not the target.
+/// Parameters of the response, which do not concern the target.
 struct Job {
     base64: bool,
     successful: Vec<u16>,
 }
 
-fn wanted(asked: &Asked) -> Result<(Job, Wanted), String> {
+fn wanted(asked: &Asked) -> Result<(Job, TargetRequest), String> {
     if let Some(unknown) = asked.unknown_param(&[]) {
         return Err(format!("Unknown parameter {unknown}"));
     }
@@ -124,7 +126,7 @@ fn wanted(asked: &Asked) -> Result<(Job, Wanted), String> {
         ("POST", Some(None)) => return Err("Context 'content' is not base64".to_owned()),
         _ => return Err("Context 'content' needs the method post".to_owned()),
     };
-    // What is not forced gives way to the vendor's own headers and cookies.
+    // Unless forced, the vendor's own headers and cookies take precedence.
     let forced = |name: &str, flag: &str| context.get(name).filter(|_| flag_of(&context, flag));
     let headers = text_pairs(context.get("headers"))?;
     let forced_headers = if forced("headers", "force_headers").is_some() {
@@ -153,7 +155,7 @@ fn wanted(asked: &Asked) -> Result<(Job, Wanted), String> {
             .and_then(statuses)
             .unwrap_or_default(),
     };
-    let wanted = Wanted {
+    let wanted = TargetRequest {
         method: method.to_owned(),
         body,
         headers,
@@ -165,12 +167,12 @@ fn wanted(asked: &Asked) -> Result<(Job, Wanted), String> {
             .map(country_code)
             .transpose()?,
         screenshot: (render == Some("png")).then_some("window"),
-        ..Wanted::new(&address(&task)?)
+        ..TargetRequest::new(&address(&task)?)
     };
     Ok((job, wanted))
 }
 
-/// The list of keys and values as one object.
+/// A list of keys and values as one object.
 fn context(task: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let mut context = Map::new();
     for entry in task
@@ -221,7 +223,7 @@ fn instructions(task: &Map<String, Value>) -> Result<(Option<u64>, Option<String
     Ok((wait_ms, wait_for))
 }
 
-fn served(job: &Job, wanted: &Wanted) -> Answered {
+fn served(job: &Job, wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) if !(page.status < 400 || job.successful.contains(&page.status)) => {
             faulted(613, wanted)
@@ -253,7 +255,7 @@ fn served(job: &Job, wanted: &Wanted) -> Answered {
     }
 }
 
-fn faulted(status: u16, wanted: &Wanted) -> Answered {
+fn faulted(status: u16, wanted: &TargetRequest) -> Answered {
     replied(&json!([{
         "content": "",
         "created_at": "2026-11-21 10:00:00",
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_asked_for_arrives() {
+    fn all_parameters_are_understood() {
         let mut task = page("echo");
         task["render"] = json!("html");
         task["geo_location"] = json!("Germany");
@@ -329,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn results_have_their_shape() {
+    fn results_have_the_documented_shape() {
         let plain = result(&page("page"));
         assert_eq!(
             (&plain["content"], &plain["status_code"]),
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         for (key, status) in [
             (BAD_KEY, 401),
             (POOR_KEY, 429),
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_tasks_are_refused() {
+    fn invalid_requests_are_refused() {
         for (name, value) in [
             ("source", json!("fish")),
             ("url", json!("fish")),

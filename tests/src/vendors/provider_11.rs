@@ -1,4 +1,4 @@
-//! Decodo, Web Scraping API: JSON both ways, the page among a list of results.
+//! Decodo Web Scraping API: JSON in, JSON out; the page is in a list of results.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use super::read::{
     statuses, text_of, text_pairs, without_cookies,
 };
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, Vendor, Wanted, from_base64, to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetRequest, Vendor, from_base64,
+    to_base64,
 };
 
 /// The vendor.
@@ -64,8 +65,8 @@ impl Vendor for Decodo {
     }
 }
 
-/// The target statuses that count as success, and the task.
-fn wanted(asked: &Asked) -> Result<(Vec<u16>, Wanted), String> {
+/// The target's statuses that count as success, and the task.
+fn wanted(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
     if let Some(unknown) = asked.unknown_param(&[]) {
         return Err(format!("\"{unknown}\" is not allowed"));
     }
@@ -92,7 +93,7 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, Wanted), String> {
         ("post", Some(None)) => return Err("\"payload\" is not base64".to_owned()),
         _ => return Err("\"payload\" needs the method post".to_owned()),
     };
-    // What is not forced gives way to the vendor's own headers and cookies.
+    // Unless forced, the vendor's own headers and cookies take precedence.
     let mut headers = text_pairs(task.get("headers"))?;
     if !flag_of(&task, "force_headers") {
         headers.clear();
@@ -110,7 +111,7 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, Wanted), String> {
         }
     }
     let successful = task.get("successful_status_codes").and_then(statuses);
-    let wanted = Wanted {
+    let wanted = TargetRequest {
         method: method.to_uppercase(),
         body,
         headers,
@@ -119,12 +120,12 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, Wanted), String> {
         country: text_of(&task, "geo").map(country_code).transpose()?,
         residential: pool == Some("premium"),
         screenshot: (headless == Some("png")).then_some("window"),
-        ..Wanted::new(&url)
+        ..TargetRequest::new(&url)
     };
     Ok((successful.unwrap_or_default(), wanted))
 }
 
-fn served(successful: &[u16], wanted: &Wanted) -> Answered {
+fn served(successful: &[u16], wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) if !(page.status < 400 || successful.contains(&page.status)) => {
             faulted(wanted)
@@ -158,7 +159,7 @@ fn served(successful: &[u16], wanted: &Wanted) -> Answered {
     }
 }
 
-fn faulted(wanted: &Wanted) -> Answered {
+fn faulted(wanted: &TargetRequest) -> Answered {
     replied(&json!({
         "content": "", "headers": {}, "cookies": [], "status_code": 613, "url": wanted.url, "task_id": TASK,
     }))
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_asked_for_arrives() {
+    fn all_parameters_are_understood() {
         let task = json!({
             "target": "universal", "url": "http://fish.example/echo", "proxy_pool": "premium", "headless": "html",
             "headers": {"X-Sea": "north"}, "force_headers": true, "cookies": {"a": "b"}, "force_cookies": true,
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_run_when_asked() {
+    fn scripts_run_on_request() {
         let mut task = page("page");
         task["headless"] = json!("html");
         assert_eq!(result(&task)["content"], PAGE_RENDERED);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         for (key, status) in [
             (BAD_KEY, 401),
             (POOR_KEY, 429),
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_tasks_are_refused() {
+    fn invalid_requests_are_refused() {
         for (name, value) in [
             (
                 "url",

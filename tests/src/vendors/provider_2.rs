@@ -1,10 +1,10 @@
-//! ScrapingBee, HTML API: the page itself with facts in `Spb-*` headers, or everything as JSON.
+//! ScrapingBee HTML API: the page itself with metadata in `Spb-*` headers, or everything as JSON.
 
 use serde_json::json;
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, Vendor, Wanted,
-    cookies_of, from_base64, to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, TargetRequest,
+    Vendor, cookies_of, from_base64, to_base64,
 };
 
 /// The vendor.
@@ -56,7 +56,7 @@ impl Vendor for ScrapingBee {
     }
 }
 
-fn wanted(asked: &Asked) -> Result<Wanted, String> {
+fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if let Some(unknown) = asked.unknown_param(&PARAMETERS) {
         return Err(format!("Unknown arguments: {unknown}"));
     }
@@ -103,12 +103,13 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         .headers
         .iter()
         .filter_map(|(name, value)| Some((name.strip_prefix("spb-")?.to_owned(), value.clone())));
-    Ok(Wanted {
+    Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
-        headers: match flag("forward_headers", false)? {
-            true => forwarded.collect(),
-            false => Vec::new(),
+        headers: if flag("forward_headers", false)? {
+            forwarded.collect()
+        } else {
+            Vec::new()
         },
         cookies: asked.param("cookies").map(cookies_of).unwrap_or_default(),
         javascript,
@@ -124,18 +125,18 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
             (true, false) => Some("window"),
             (false, false) => None,
         },
-        ..Wanted::new(url)
+        ..TargetRequest::new(url)
     })
 }
 
-fn served(asked: &Asked, wanted: &Wanted) -> Answered {
+fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) => delivered(asked, wanted, &page),
-        // The vendor tells a dead host like a target's 503 that costs nothing.
+        // The vendor reports an unreachable host like a 503 of the target, at no cost.
         Target::Unreachable => Answered::new(503, "text/plain", "Proxy connection error")
             .header("Spb-initial-status-code", 503)
             .header("Spb-cost", 0),
-        // One who turns it away is a target like any other.
+        // A target that blocks the vendor is delivered like any other.
         Target::Blocked => delivered(asked, wanted, &turned_away(wanted)),
         Target::Slow => refusal(500, "Timeout: the request took too long"),
         Target::VendorDown => refusal(500, "Server error, try again"),
@@ -144,7 +145,7 @@ fn served(asked: &Asked, wanted: &Wanted) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
     let transparent = asked.param("transparent_status_code") == Some("true");
     let status = if transparent { page.status } else { 200 };
     let credits = match (wanted.residential, wanted.javascript) {
@@ -164,7 +165,7 @@ fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
     })
 }
 
-fn turned_away(wanted: &Wanted) -> TargetPage {
+fn turned_away(wanted: &TargetRequest) -> TargetPage {
     TargetPage {
         status: 403,
         url: wanted.url.clone(),
@@ -181,7 +182,7 @@ fn with_facts(answer: Answered, page: &TargetPage, credits: u32) -> Answered {
         .header("Spb-request-id", "req-1")
 }
 
-fn enveloped(page: &TargetPage, wanted: &Wanted) -> serde_json::Value {
+fn enveloped(page: &TargetPage, wanted: &TargetRequest) -> serde_json::Value {
     let is_text = std::str::from_utf8(&page.body).is_ok();
     json!({
         "body": if is_text { page.text() } else { to_base64(&page.body) },

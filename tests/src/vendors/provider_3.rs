@@ -1,6 +1,9 @@
-//! ScraperAPI: the page itself, always as text, with facts in `sa-*` headers. Options come in the query or in `x-sapi-*` headers.
+//! ScraperAPI: the page itself, always as text, with metadata in `sa-*` headers. Options are in the
+//! query or in `x-sapi-*` headers.
 
-use super::{Answered, Asked, IMAGE, KeyState, Target, TargetPage, Vendor, Wanted, cookies_of};
+use super::{
+    Answered, Asked, IMAGE, KeyState, Target, TargetPage, TargetRequest, Vendor, cookies_of,
+};
 
 /// The vendor.
 pub struct ScraperApi;
@@ -22,7 +25,7 @@ const OPTIONS: [&str; 15] = [
     "max_cost",
     "screenshot",
 ];
-/// Headers that belong to the call and not to the target.
+/// Headers of the call that are not forwarded to the target.
 const OF_THE_CALL: [&str; 6] = [
     "host",
     "connection",
@@ -62,7 +65,7 @@ impl Vendor for ScraperApi {
     }
 }
 
-/// An option, from its header or from the query.
+/// An option from its header or the query.
 fn option<'a>(asked: &'a Asked, name: &str) -> Option<&'a str> {
     let header = asked.header(&format!("{PREFIX}{name}"));
     header.or(asked.param(name))
@@ -81,7 +84,7 @@ fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
     value.map_err(|_| format!("{name} must be a number"))
 }
 
-fn wanted(asked: &Asked) -> Result<Wanted, String> {
+fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if !["GET", "POST", "PUT"].contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
@@ -130,22 +133,22 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         keeps && !name.starts_with(PREFIX) && !OF_THE_CALL.contains(&name.as_str())
     });
     let cookies = asked.header("cookie").filter(|_| keeps);
-    Ok(Wanted {
+    Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
         headers: forwarded.cloned().collect(),
         cookies: cookies.map(cookies_of).unwrap_or_default(),
-        // A picture needs a browser: the vendor starts one by itself.
+        // A screenshot needs a browser, which the vendor starts without being asked.
         javascript: render || picture,
         wait_for: wait_for.map(str::to_owned),
         country: country.map(str::to_uppercase),
         residential: premium || ultra,
         screenshot: picture.then_some("window"),
-        ..Wanted::new(url)
+        ..TargetRequest::new(url)
     })
 }
 
-fn served(asked: &Asked, wanted: &Wanted) -> Answered {
+fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     let ultra = option(asked, "ultra_premium") == Some("true");
     let credits = match (wanted.javascript, wanted.residential, ultra) {
         (false, _, true) => 30,
@@ -178,17 +181,19 @@ fn served(asked: &Asked, wanted: &Wanted) -> Answered {
     }
 }
 
-/// The page with its own status. Only a PDF that was announced stays what it is; anything else is forced into text.
+/// The page with the target's status. Only a PDF that was requested as binary is delivered
+/// unchanged; everything else is converted to text.
 fn page_as_text(asked: &Asked, page: &TargetPage) -> Answered {
     let kind = page.header("content-type");
     let announced = option(asked, "binary_target") == Some("true");
-    match announced && kind == "application/pdf" {
-        true => Answered::new(page.status, kind, page.body.clone()),
-        false => Answered::new(page.status, kind, page.text()),
+    if announced && kind == "application/pdf" {
+        Answered::new(page.status, kind, page.body.clone())
+    } else {
+        Answered::new(page.status, kind, page.text())
     }
 }
 
-/// The target answered badly, again and again; nothing is charged.
+/// All of the vendor's attempts failed; nothing is charged.
 fn failed(status: u16) -> Answered {
     let text = "Request failed. You will not be charged for this request.";
     said(500, text).header("sa-statuscode", status)
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_comes_with_facts_and_without_its_headers() {
+    fn a_page_has_metadata_and_no_target_headers() {
         let answer = get("moved", &[]);
         assert_eq!(answer.status, 200);
         assert_eq!(answer.body, PAGE.as_bytes());
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn options_may_be_headers_and_ours_go_on_when_kept() {
+    fn options_are_accepted_as_headers_and_others_are_forwarded() {
         let answer = ask(
             &[],
             &[
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         let url = ("url", "http://site.example/page");
         for (key, status) in [(BAD_KEY, 401), (POOR_KEY, 403), (BUSY_KEY, 429)] {
             for answer in [
@@ -304,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_parameters_are_refused() {
         for more in [
             [("fish", "1")].as_slice(),
             &[("render", "True")],
@@ -331,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_have_their_statuses() {
+    fn failures_have_documented_statuses() {
         let missing = get("missing", &[]);
         assert_eq!(missing.status, 404);
         assert_eq!(header(&missing, "sa-credit-cost"), Some("1"));

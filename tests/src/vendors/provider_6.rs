@@ -1,9 +1,11 @@
-//! ZenRows, Universal Scraper API: the page itself under the target's status, facts in headers; failures are problems with a code.
+//! ZenRows Universal Scraper API: the page itself with the target's status and metadata in headers;
+//! errors are problem details with a code.
 
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, Target, TargetPage, Vendor, Wanted, cookies_of, to_base64,
+    Answered, Asked, IMAGE, KeyState, Target, TargetPage, TargetRequest, Vendor, cookies_of,
+    to_base64,
 };
 
 /// The vendor.
@@ -42,7 +44,7 @@ const BROWSER_ONLY: [&str; 9] = [
     "screenshot_quality",
     "json_response",
 ];
-/// Headers that belong to the call and not to the target.
+/// Headers of the call that are not forwarded to the target.
 const OF_THE_CALL: [&str; 6] = [
     "host",
     "connection",
@@ -53,7 +55,7 @@ const OF_THE_CALL: [&str; 6] = [
 ];
 const MOST_WAIT: u64 = 30_000;
 const MOST_SESSION: u64 = 99_999;
-/// Dollars of a credit, for the header that tells the cost in money.
+/// Price of a credit in dollars, for the header with the cost in dollars.
 const CREDIT: f64 = 0.000_362_5;
 
 impl Vendor for ZenRows {
@@ -89,7 +91,7 @@ fn is_on(asked: &Asked, name: &str) -> bool {
     matches!(asked.param(name), Some("true" | "True"))
 }
 
-/// A boolean, as a client of any language writes it.
+/// A boolean in the spelling of any programming language.
 fn flag(asked: &Asked, name: &str) -> Result<bool, String> {
     match asked.param(name) {
         None | Some("false" | "False") => Ok(false),
@@ -106,7 +108,7 @@ fn number(asked: &Asked, name: &str, most: u64) -> Result<Option<u64>, String> {
     }
 }
 
-fn wanted(asked: &Asked) -> Result<Wanted, String> {
+fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if !["GET", "POST", "PUT"].contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
@@ -165,7 +167,7 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
     let forwarded = asked.headers.iter();
     let forwarded = forwarded.filter(|(name, _)| keeps && !OF_THE_CALL.contains(&name.as_str()));
     let cookies = asked.header("cookie").filter(|_| keeps);
-    Ok(Wanted {
+    Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
         headers: forwarded.cloned().collect(),
@@ -177,11 +179,11 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         country: country.map(str::to_uppercase),
         residential: premium,
         screenshot,
-        ..Wanted::new(url)
+        ..TargetRequest::new(url)
     })
 }
 
-/// The target statuses that are delivered like good ones.
+/// The target's error statuses that are delivered like successful ones.
 fn allowed(asked: &Asked) -> Result<Vec<u16>, String> {
     let Some(list) = asked.param("allowed_status_codes") else {
         return Ok(Vec::new());
@@ -207,7 +209,7 @@ fn script(asked: &Asked) -> Result<Option<String>, String> {
     Ok(script.map(str::to_owned))
 }
 
-fn served(asked: &Asked, wanted: &Wanted) -> Answered {
+fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) => delivered(asked, wanted, &page),
         Target::Blocked => problem(422, "RESP001", "the content could not be had"),
@@ -219,7 +221,7 @@ fn served(asked: &Asked, wanted: &Wanted) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
     let is_allowed = allowed(asked).is_ok_and(|codes| codes.contains(&page.status));
     let is_good = page.status < 400 || is_allowed;
     let credits = match (wanted.residential, wanted.javascript) {
@@ -264,7 +266,7 @@ fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
         .header("Concurrency-Remaining", 4)
 }
 
-fn enveloped(wanted: &Wanted, page: &TargetPage) -> Value {
+fn enveloped(wanted: &TargetRequest, page: &TargetPage) -> Value {
     let mut reply = json!({"html": page.text(), "xhr": []});
     if wanted.script.is_some() {
         reply["js_instructions_report"] = json!({"instructions_succeeded": 1});
@@ -324,7 +326,7 @@ mod tests {
     const CLEAR: (&str, &str) = ("original_status", "true");
 
     #[test]
-    fn a_page_comes_with_its_facts() {
+    fn a_page_has_metadata() {
         let (answer, _) = get("moved", &[CLEAR]);
         assert_eq!(answer.status, 200);
         assert_eq!(answer.body, PAGE.as_bytes());
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_takes_waits_scripts_and_pictures() {
+    fn the_browser_supports_waits_scripts_and_screenshots() {
         let more = [
             ("js_render", "True"),
             ("premium_proxy", "true"),
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         for (key, status, code) in [
             (BAD_KEY, 401, "AUTH002"),
             (POOR_KEY, 402, "AUTH004"),
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn invalid_parameters_are_refused() {
         let browser = ("js_render", "true");
         for more in [
             [("fish", "1")].as_slice(),
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_have_their_codes() {
+    fn failures_have_documented_codes() {
         for (path, status, code) in [
             ("missing", 404, "RESP002"),
             ("blocked", 422, "RESP001"),

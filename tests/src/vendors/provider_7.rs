@@ -1,4 +1,5 @@
-//! Bright Data, Web Unlocker API: the page itself with facts in `x-brd-*` headers, or everything as JSON.
+//! Bright Data Web Unlocker API: the page itself with metadata in `x-brd-*` headers, or everything
+//! as JSON.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +7,14 @@ use super::read::{
     Field, address, country, flag_of, grouped_headers, json_fields, method, text_of, text_pairs,
     without_cookies,
 };
-use super::{Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted};
+use super::{
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, TargetRequest, Vendor,
+};
 
 /// The vendor.
 pub struct BrightData;
 
-/// The zone that every account has here.
+/// The zone of every account.
 pub const ZONE: &str = "web_unlocker1";
 
 const FIELDS: [Field; 9] = [
@@ -39,7 +42,7 @@ impl Vendor for BrightData {
         };
         match KeyState::of(asked.bearer()) {
             KeyState::Bad => return text(401, "Invalid credentials"),
-            // An empty account still sees its zones.
+            // An account without credit can still list its zones.
             KeyState::NoCredit if !lists_zones => {
                 return text(402, "Payment required: balance is empty");
             }
@@ -75,7 +78,7 @@ impl Vendor for BrightData {
     }
 }
 
-fn wanted(task: &Map<String, Value>) -> Result<Wanted, String> {
+fn wanted(task: &Map<String, Value>) -> Result<TargetRequest, String> {
     let url = address(task)?;
     match text_of(task, "format") {
         Some("raw" | "json") => {}
@@ -104,7 +107,7 @@ fn wanted(task: &Map<String, Value>) -> Result<Wanted, String> {
         }
     };
     let (headers, cookies) = without_cookies(headers);
-    Ok(Wanted {
+    Ok(TargetRequest {
         method: method(text_of(task, "method"))?,
         body: text_of(task, "body").unwrap_or_default().into(),
         headers,
@@ -113,11 +116,11 @@ fn wanted(task: &Map<String, Value>) -> Result<Wanted, String> {
         wait_for,
         country: text_of(task, "country").map(country).transpose()?,
         screenshot,
-        ..Wanted::new(&url)
+        ..TargetRequest::new(&url)
     })
 }
 
-fn served(task: &Map<String, Value>, wanted: &Wanted) -> Answered {
+fn served(task: &Map<String, Value>, wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) if matches!(page.status, 403 | 429) => unserved(
             "http_status",
@@ -144,7 +147,7 @@ fn served(task: &Map<String, Value>, wanted: &Wanted) -> Answered {
     }
 }
 
-/// The target's headers pass through beside the vendor's.
+/// The target's headers are forwarded beside the vendor's.
 fn with_facts(answer: Answered, page: &TargetPage) -> Answered {
     let facts = answer.header("x-brd-status-code", page.status);
     let headers = page
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_asked_for_arrives() {
+    fn all_parameters_are_understood() {
         let answer = ask(
             GOOD_KEY,
             &json!({
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         let task = json!({"zone": ZONE, "url": "http://fish.example/", "format": "raw"});
         for (key, status) in [
             (GOOD_KEY, 200),
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_tasks_are_refused() {
+    fn invalid_requests_are_refused() {
         let url = "http://fish.example/";
         for task in [
             json!({"zone": "other", "url": url, "format": "raw"}),

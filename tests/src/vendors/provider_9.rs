@@ -1,4 +1,5 @@
-//! Browserless, REST: `/smart-scrape` answers JSON about a plain fetch, `/chromium/content` the page of a browser.
+//! Browserless REST API: `/smart-scrape` responds with JSON about a plain fetch,
+//! `/chromium/content` with the page of a browser.
 
 use serde_json::{Map, Value, json};
 
@@ -6,8 +7,8 @@ use super::read::{
     Field, address, country, json_fields, known_fields, text_of, text_pairs, without_cookies,
 };
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, Vendor, Wanted,
-    to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, TargetRequest,
+    Vendor, to_base64,
 };
 
 /// The vendor.
@@ -134,7 +135,7 @@ fn checked_query(asked: &Asked, known: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn smart_wanted(asked: &Asked) -> Result<Wanted, String> {
+fn smart_wanted(asked: &Asked) -> Result<TargetRequest, String> {
     checked_query(asked, &["token", "timeout"])?;
     let task = json_fields(asked, &SMART_FIELDS)?;
     let formats = task.get("formats").and_then(Value::as_array);
@@ -148,13 +149,13 @@ fn smart_wanted(asked: &Asked) -> Result<Wanted, String> {
         return Err("formats: not a list of known formats".to_owned());
     }
     let pictured = formats.is_some_and(|formats| formats.contains(&json!("screenshot")));
-    Ok(Wanted {
+    Ok(TargetRequest {
         screenshot: pictured.then_some("window"),
-        ..Wanted::new(&address(&task)?)
+        ..TargetRequest::new(&address(&task)?)
     })
 }
 
-fn content_wanted(asked: &Asked) -> Result<Wanted, String> {
+fn content_wanted(asked: &Asked) -> Result<TargetRequest, String> {
     checked_query(
         asked,
         &[
@@ -215,7 +216,7 @@ fn content_wanted(asked: &Asked) -> Result<Wanted, String> {
             return Err("addScriptTag: content or url is required".to_owned());
         }
     }
-    Ok(Wanted {
+    Ok(TargetRequest {
         headers,
         cookies,
         javascript: true,
@@ -226,7 +227,7 @@ fn content_wanted(asked: &Asked) -> Result<Wanted, String> {
         script: (!scripts.is_empty()).then(|| scripts.join("\n")),
         country: asked.param("proxyCountry").map(country).transpose()?,
         residential: proxy == Some("residential"),
-        ..Wanted::new(&address(&task)?)
+        ..TargetRequest::new(&address(&task)?)
     })
 }
 
@@ -237,7 +238,7 @@ fn list<'a>(task: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'
         .flatten()
 }
 
-fn smart_served(wanted: &Wanted) -> Answered {
+fn smart_served(wanted: &TargetRequest) -> Answered {
     let gave_up = |status: Option<u16>, reason: &str| {
         let answer = json!({
             "ok": false, "statusCode": status, "content": null, "contentType": null, "headers": {},
@@ -256,15 +257,16 @@ fn smart_served(wanted: &Wanted) -> Answered {
     }
 }
 
-/// Cookies are not given: a header that stands there twice has no place in an object.
-fn enveloped(page: &TargetPage, wanted: &Wanted) -> Value {
+/// There are no cookies: an object cannot hold a header that occurs twice.
+fn enveloped(page: &TargetPage, wanted: &TargetRequest) -> Value {
     let headers = page.headers.iter().filter(|(name, _)| name != "set-cookie");
     let headers: Map<String, Value> = headers
         .map(|(name, value)| (name.clone(), json!(value)))
         .collect();
-    let parsed = match page.header("content-type").contains("json") {
-        true => serde_json::from_slice(&page.body).ok(),
-        false => None,
+    let parsed = if page.header("content-type").contains("json") {
+        serde_json::from_slice(&page.body).ok()
+    } else {
+        None
     };
     json!({
         "ok": true,
@@ -278,7 +280,7 @@ fn enveloped(page: &TargetPage, wanted: &Wanted) -> Value {
     })
 }
 
-fn content_served(wanted: &Wanted) -> Answered {
+fn content_served(wanted: &TargetRequest) -> Answered {
     let shown = |status: u16, url: &str, body: &str| {
         let url: String = url.chars().take(1000).collect();
         Answered::new(200, "text/html", body)
@@ -287,7 +289,7 @@ fn content_served(wanted: &Wanted) -> Answered {
     };
     match Target::of(wanted) {
         Target::Page(page) => shown(page.status, &page.url, &page.text()),
-        // The browser shows what it is given, a page that turns it away too.
+        // The browser delivers whatever it gets, also a response that blocks it.
         Target::Blocked => shown(403, &wanted.url, TURNED_AWAY),
         Target::Unreachable => text(
             500,
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_asked_for_arrives() {
+    fn all_parameters_are_understood() {
         let query = [
             ("proxy", "residential"),
             ("proxyCountry", "de"),
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn both_replies_have_their_shape() {
+    fn both_responses_have_the_documented_shape() {
         let plain = body(&page("/smart-scrape", "json"));
         assert_eq!(
             (&plain["ok"], &plain["statusCode"]),
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_decide() {
+    fn the_key_decides_the_response() {
         let task = json!({"url": "http://fish.example/"});
         for (key, status) in [
             (BAD_KEY, 401),
@@ -392,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_tasks_are_refused() {
+    fn invalid_requests_are_refused() {
         let url = "http://fish.example/";
         for task in [
             json!({"url": url, "formats": ["text"]}),

@@ -1,13 +1,13 @@
-//! What several vendors read and show in the same way: JSON bodies, headers, cookies and countries.
+//! Parsing and output that several vendors share: JSON bodies, headers, cookies and countries.
 
 use serde_json::{Map, Value, json};
 
 use super::{Asked, TargetPage, cookies_of};
 
-/// A field's name and what its value has to be.
+/// A field's name and type.
 pub(super) type Field = (&'static str, fn(&Value) -> bool);
 
-/// The JSON object that was sent; all its fields are among these and of their type.
+/// The body as a JSON object whose fields are all among these and of their type.
 pub(super) fn json_fields(asked: &Asked, known: &[Field]) -> Result<Map<String, Value>, String> {
     let content_type = asked.header("content-type").unwrap_or_default();
     if content_type.split(';').next().map(str::trim) != Some("application/json") {
@@ -17,7 +17,7 @@ pub(super) fn json_fields(asked: &Asked, known: &[Field]) -> Result<Map<String, 
     Ok(known_fields(&body, known)?.clone())
 }
 
-/// This value as an object; all its fields are among these and of their type.
+/// The value as an object whose fields are all among these and of their type.
 pub(super) fn known_fields<'a>(
     value: &'a Value,
     known: &[Field],
@@ -40,24 +40,25 @@ pub(super) fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<
     fields.get(name).and_then(Value::as_str)
 }
 
-/// A flag that is off when it is not given.
+/// A flag, off by default.
 pub(super) fn flag_of(fields: &Map<String, Value>, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool) == Some(true)
 }
 
-/// The field `url`, an address of the web.
+/// The field `url`, an HTTP or HTTPS URL.
 pub(super) fn address(fields: &Map<String, Value>) -> Result<String, String> {
     let url = text_of(fields, "url").ok_or("\"url\" is required")?;
     let rest = url
         .strip_prefix("https://")
         .or_else(|| url.strip_prefix("http://"));
-    match rest.is_some_and(|rest| !rest.starts_with('/') && !rest.is_empty()) {
-        true => Ok(url.to_owned()),
-        false => Err("\"url\" must be a valid address".to_owned()),
+    if rest.is_some_and(|rest| !rest.starts_with('/') && !rest.is_empty()) {
+        Ok(url.to_owned())
+    } else {
+        Err("\"url\" must be a valid address".to_owned())
     }
 }
 
-/// A method of HTTP in upper case; GET when none is given.
+/// An HTTP method in upper case, GET by default.
 pub(super) fn method(name: Option<&str>) -> Result<String, String> {
     let name = name.unwrap_or("GET").to_uppercase();
     match name.as_str() {
@@ -66,15 +67,16 @@ pub(super) fn method(name: Option<&str>) -> Result<String, String> {
     }
 }
 
-/// A country's two letters, in upper case.
+/// A country code of two letters, in upper case.
 pub(super) fn country(code: &str) -> Result<String, String> {
-    match code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_alphabetic()) {
-        true => Ok(code.to_uppercase()),
-        false => Err(format!("unknown country {code}")),
+    if code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_alphabetic()) {
+        Ok(code.to_uppercase())
+    } else {
+        Err(format!("unknown country {code}"))
     }
 }
 
-/// An object of texts, names in lower case.
+/// An object of strings, names in lower case.
 pub(super) fn text_pairs(value: Option<&Value>) -> Result<Vec<(String, String)>, String> {
     let pairs = value.and_then(Value::as_object).into_iter().flatten();
     let texts = pairs.map(|(name, value)| match value.as_str() {
@@ -86,7 +88,7 @@ pub(super) fn text_pairs(value: Option<&Value>) -> Result<Vec<(String, String)>,
 
 type Pairs = Vec<(String, String)>;
 
-/// These headers without `cookie`, and its cookies.
+/// The headers without `cookie`, and the cookies in it.
 pub(super) fn without_cookies(headers: Pairs) -> (Pairs, Pairs) {
     let (lines, others): (Pairs, Pairs) =
         headers.into_iter().partition(|(name, _)| name == "cookie");
@@ -97,7 +99,7 @@ pub(super) fn without_cookies(headers: Pairs) -> (Pairs, Pairs) {
     (others, cookies)
 }
 
-/// Headers of a page as an object; `set-cookie` is a list of its lines.
+/// The headers of a page as an object; `set-cookie` is a list.
 pub(super) fn grouped_headers(page: &TargetPage) -> Value {
     let mut headers = Map::new();
     for (name, value) in &page.headers {
@@ -123,7 +125,7 @@ pub(super) fn statuses(value: &Value) -> Option<Vec<u16>> {
     codes.collect()
 }
 
-/// Headers of a page as an object; its cookies have their own list.
+/// The headers of a page as an object without its cookies.
 pub(super) fn headers_shown(page: &TargetPage) -> Value {
     let headers = page.headers.iter().filter(|(name, _)| name != "set-cookie");
     headers
@@ -132,7 +134,7 @@ pub(super) fn headers_shown(page: &TargetPage) -> Value {
         .into()
 }
 
-/// Cookies of a page as a list of keys and values.
+/// The cookies of a page as a list of keys and values.
 pub(super) fn cookies_shown(page: &TargetPage) -> Value {
     let cookies = page.cookies();
     cookies
@@ -141,7 +143,7 @@ pub(super) fn cookies_shown(page: &TargetPage) -> Value {
         .collect()
 }
 
-/// The two letters of a country's English name.
+/// The country code of an English country name.
 pub(super) fn country_code(name: &str) -> Result<String, String> {
     let code = match name {
         "United States" => "US",
@@ -154,7 +156,7 @@ pub(super) fn country_code(name: &str) -> Result<String, String> {
     Ok(code.to_owned())
 }
 
-/// Refuses the name of an unknown kind of device.
+/// Refuses unknown kinds of devices.
 pub(super) fn device(name: Option<&str>) -> Result<(), String> {
     let kind = name.map(|name| name.split('_').next().unwrap_or(name));
     match kind {
@@ -168,7 +170,7 @@ pub(super) mod tests {
     use super::super::Answered;
     use super::*;
 
-    /// A JSON request as tests of all these vendors send it.
+    /// A JSON request to these vendors.
     pub(in super::super) fn post(path: &str, authorization: &str, body: &Value) -> Asked {
         Asked {
             method: "POST".to_owned(),
@@ -183,14 +185,14 @@ pub(super) mod tests {
         }
     }
 
-    /// A header of an answer.
+    /// A header of a response.
     pub(in super::super) fn header<'a>(answer: &'a Answered, name: &str) -> Option<&'a str> {
         let mut headers = answer.headers.iter();
         let found = headers.find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body of an answer as JSON.
+    /// The body of a response as JSON.
     pub(in super::super) fn body(answer: &Answered) -> Value {
         serde_json::from_slice(&answer.body).unwrap_or_default()
     }

@@ -1,12 +1,12 @@
-//! Zyte, Zyte API: JSON in, JSON out; the page is base64 without a browser and text with one.
+//! Zyte API: JSON in, JSON out; the page is base64 without a browser and text with one.
 
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, from_base64,
-    to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, TargetRequest, Vendor,
+    from_base64, to_base64,
 };
 
 /// The vendor.
@@ -32,7 +32,7 @@ const FIELDS: [&str; 18] = [
     "screenshotOptions",
     "session",
 ];
-/// What works without a browser only, and with one only.
+/// Parameters for plain requests only, and for browser requests only.
 const HTTP_ONLY: [&str; 4] = [
     "customHttpRequestHeaders",
     "httpRequestMethod",
@@ -47,7 +47,7 @@ const MOST_URL: usize = 8192;
 const MOST_REQUEST: usize = 5 * 1024 * 1024;
 const MOST_SELECTOR_WAIT: f64 = 15.0;
 
-/// A value, or the vendor's refusal.
+/// A value, or the vendor's error response.
 type Checked<T> = Result<T, Answered>;
 
 impl Vendor for Zyte {
@@ -86,7 +86,7 @@ impl Vendor for Zyte {
     }
 }
 
-fn wanted(asked: &Asked, body: &Value) -> Checked<Wanted> {
+fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
     let content_type = asked.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(invalid("the content type is not application/json"));
@@ -122,7 +122,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<Wanted> {
     for name in ["httpResponseHeaders", "responseCookies", "followRedirect"] {
         flag(body, name)?;
     }
-    let mut wanted = Wanted {
+    let mut wanted = TargetRequest {
         method: one_of(body, "httpRequestMethod", &METHODS)?
             .unwrap_or("GET")
             .to_owned(),
@@ -131,7 +131,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<Wanted> {
         javascript,
         country: country(body)?,
         residential: one_of(body, "ipType", &["datacenter", "residential"])? == Some("residential"),
-        ..Wanted::new(url)
+        ..TargetRequest::new(url)
     };
     let encoded = text(body, "httpRequestBody")?.map(from_base64);
     wanted.body = match (text(body, "httpRequestText")?, encoded) {
@@ -207,14 +207,15 @@ fn session(body: &Value) -> Checked<()> {
         _ if dashes.contains(&place) => letter == '-',
         _ => letter.is_ascii_hexdigit(),
     };
-    match id.len() == 36 && id.chars().enumerate().all(fits) {
-        true => Ok(()),
-        false => Err(invalid("session.id: not a version 4 UUID")),
+    if id.len() == 36 && id.chars().enumerate().all(fits) {
+        Ok(())
+    } else {
+        Err(invalid("session.id: not a version 4 UUID"))
     }
 }
 
-/// Notes one browser action.
-fn act(action: &Value, wanted: &mut Wanted) -> Checked<()> {
+/// Applies one browser action.
+fn act(action: &Value, wanted: &mut TargetRequest) -> Checked<()> {
     let seconds = match action.get("timeout").map(Value::as_f64) {
         None => None,
         Some(Some(seconds)) if seconds > 0.0 => Some(seconds),
@@ -247,7 +248,7 @@ fn act(action: &Value, wanted: &mut Wanted) -> Checked<()> {
     Ok(())
 }
 
-fn served(body: &Value, wanted: &Wanted) -> Answered {
+fn served(body: &Value, wanted: &TargetRequest) -> Answered {
     let internal = |status, kind, text| problem(status, kind, "Internal Server Error", text);
     match Target::of(wanted) {
         Target::Page(page) => match extracted(body, wanted, &page) {
@@ -273,8 +274,8 @@ fn served(body: &Value, wanted: &Wanted) -> Answered {
     }
 }
 
-/// The reply with everything that was asked for; none when the browser has no HTML of it.
-fn extracted(body: &Value, wanted: &Wanted, page: &TargetPage) -> Option<Value> {
+/// The response with everything that was requested; none when the browser has no HTML.
+fn extracted(body: &Value, wanted: &TargetRequest, page: &TargetPage) -> Option<Value> {
     let is_asked = |name: &str| body.get(name) == Some(&Value::Bool(true));
     let mut reply = json!({"url": page.url, "statusCode": page.status});
     if is_asked("httpResponseBody") {
@@ -317,7 +318,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// Refuses anything but an object with no fields beside these.
+/// Refuses anything but an object without other fields than these.
 fn only(object: &Value, known: &[&str]) -> Checked<()> {
     let Some(fields) = object.as_object() else {
         return Err(invalid("an object is missing"));

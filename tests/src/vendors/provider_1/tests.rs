@@ -64,7 +64,7 @@ fn a_page_comes_as_base64_with_its_facts() {
 }
 
 #[test]
-fn a_browser_gives_text_actions_and_pictures() {
+fn the_browser_supports_text_actions_and_screenshots() {
     let actions = json!([
         {"action": "waitForTimeout", "timeout": 1.5},
         {"action": "waitForSelector", "timeout": 15,
@@ -93,7 +93,7 @@ fn a_browser_gives_text_actions_and_pictures() {
 }
 
 #[test]
-fn keys_decide() {
+fn the_key_decides_the_response() {
     let body = json!({"url": "http://site.example/", "httpResponseBody": true});
     for (key, status, kind) in [
         (BAD_KEY, 401, "/auth/key-not-found"),
@@ -109,7 +109,7 @@ fn keys_decide() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn invalid_parameters_are_refused() {
     for more in [
         json!({"browserHtml": true}),
         json!({"httpResponseBody": false}),
@@ -158,7 +158,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn failures_have_their_types() {
+fn failures_have_documented_types() {
     for (path, status, kind) in [
         ("blocked", 520, "/download/temporary-error"),
         ("slow", 500, "/server/timed-out"),

@@ -1,15 +1,16 @@
-//! Scrapfly, Web Scraping API: a JSON envelope around the page; a body too large for it lies at an address of its own.
+//! Scrapfly Web Scraping API: a JSON envelope around the page; larger bodies have a URL of their
+//! own.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, cookies_of,
-    from_base64, to_base64,
+    Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetPage, TargetRequest, Vendor,
+    cookies_of, from_base64, to_base64,
 };
 
-/// The vendor, with the large bodies that wait to be fetched: the first one is number 1.
+/// The vendor, with the large bodies that wait to be fetched; the first has number 1.
 #[derive(Default)]
 pub struct Scrapfly {
     blobs: Mutex<Vec<Vec<u8>>>,
@@ -48,7 +49,7 @@ const BROWSER_ONLY: [&str; 5] = [
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "HEAD"];
 const BLOB: &str = "/scrape/blob/";
 const PICTURE: &str = "/scrape/screenshot/";
-/// The most bytes that the envelope carries.
+/// Upper bound on the bytes in the envelope.
 const MOST_CONTENT: usize = 5_000_000;
 const DATACENTER: &str = "public_datacenter_pool";
 const RESIDENTIAL: &str = "public_residential_pool";
@@ -83,7 +84,7 @@ impl Vendor for Scrapfly {
 }
 
 impl Scrapfly {
-    /// A large body or a picture.
+    /// A large body or a screenshot.
     fn kept(&self, asked: &Asked) -> Answered {
         if asked.method == "GET" && asked.path.starts_with(PICTURE) {
             return Answered::new(200, "image/png", IMAGE);
@@ -104,7 +105,7 @@ impl Scrapfly {
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a body; the same body keeps its number.
+    /// Stores a body; the same body gets the same number again.
     fn keep(&self, body: &[u8]) -> usize {
         let mut blobs = self.blobs();
         if let Some(index) = blobs.iter().position(|known| known == body) {
@@ -114,7 +115,7 @@ impl Scrapfly {
         blobs.len()
     }
 
-    fn served(&self, asked: &Asked, wanted: &Wanted) -> Answered {
+    fn served(&self, asked: &Asked, wanted: &TargetRequest) -> Answered {
         let page = match Target::of(wanted) {
             Target::Page(page) => page,
             Target::Blocked => {
@@ -148,9 +149,10 @@ impl Scrapfly {
         }
         let mut result = result(&page);
         (result["content"], result["format"]) = self.content(asked, &page);
-        result["browser_data"] = match wanted.javascript {
-            true => json!({"javascript_evaluation_result": wanted.script.as_ref().map(|_| "")}),
-            false => Value::Null,
+        result["browser_data"] = if wanted.javascript {
+            json!({"javascript_evaluation_result": wanted.script.as_ref().map(|_| "")})
+        } else {
+            Value::Null
         };
         result["screenshots"] = screenshots(asked);
         let answer = Answered::json(200, &envelope(wanted, cost, &result))
@@ -163,7 +165,7 @@ impl Scrapfly {
         }
     }
 
-    /// The content and the name of its form.
+    /// The content and the name of its format.
     fn content(&self, asked: &Asked, page: &TargetPage) -> (Value, Value) {
         let text = std::str::from_utf8(&page.body);
         if page.body.len() > MOST_CONTENT {
@@ -178,7 +180,7 @@ impl Scrapfly {
     }
 }
 
-/// `headers[x]` for the group `headers` is `x`.
+/// The key in a bracketed parameter: `x` of `headers[x]` in the group `headers`.
 fn member<'a>(name: &'a str, group: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(group)?.strip_prefix('[')?;
     rest.strip_suffix(']').filter(|member| !member.is_empty())
@@ -202,9 +204,10 @@ fn encoded(asked: &Asked, name: &str) -> Result<Option<String>, String> {
     let Some(text) = asked.param(name) else {
         return Ok(None);
     };
-    let bytes = match text.contains(['+', '/']) {
-        true => None,
-        false => from_base64(text),
+    let bytes = if text.contains(['+', '/']) {
+        None
+    } else {
+        from_base64(text)
     };
     match bytes.map(String::from_utf8) {
         Some(Ok(decoded)) => Ok(Some(decoded)),
@@ -212,11 +215,11 @@ fn encoded(asked: &Asked, name: &str) -> Result<Option<String>, String> {
     }
 }
 
-fn wanted(asked: &Asked) -> Result<Wanted, String> {
+fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if !METHODS.contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
-    let mut wanted = Wanted::new(asked.param("url").ok_or("url is required")?);
+    let mut wanted = TargetRequest::new(asked.param("url").ok_or("url is required")?);
     if !(wanted.url.starts_with("http://") || wanted.url.starts_with("https://")) {
         return Err("url must begin with http:// or https://".to_owned());
     }
@@ -279,21 +282,23 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
-/// Credits of a page: by pool and browser, and more for large ones, by 100 KB.
-fn cost(wanted: &Wanted, page: &TargetPage) -> usize {
+/// Price of a page in credits: by pool and browser, plus one for each started 100 KB beyond what is
+/// included.
+fn cost(wanted: &TargetRequest, page: &TargetPage) -> usize {
     if matches!(page.status, 429 | 503) {
         return 0;
     }
     let pool = if wanted.residential { 25 } else { 1 };
-    let (browser, included) = match wanted.javascript {
-        true => (5, 3_000_000),
-        false => (0, 1_000_000),
+    let (browser, included) = if wanted.javascript {
+        (5, 3_000_000)
+    } else {
+        (0, 1_000_000)
     };
     let beyond = page.body.len().saturating_sub(included);
     pool + browser + beyond.div_ceil(100_000)
 }
 
-/// What is known about the page, all but its content.
+/// The metadata of a page.
 fn result(page: &TargetPage) -> Value {
     let mut headers = Map::new();
     for (name, value) in &page.headers {
@@ -331,7 +336,7 @@ fn screenshots(asked: &Asked) -> Value {
     Value::Object(names.map(shot).collect())
 }
 
-fn envelope(wanted: &Wanted, cost: usize, result: &Value) -> Value {
+fn envelope(wanted: &TargetRequest, cost: usize, result: &Value) -> Value {
     json!({
         "uuid": "req-1",
         "config": {"url": wanted.url, "method": wanted.method, "render_js": wanted.javascript},
@@ -340,8 +345,8 @@ fn envelope(wanted: &Wanted, cost: usize, result: &Value) -> Value {
     })
 }
 
-/// A scrape that brought nothing from the target.
-fn failed(status: u16, code: &str, wanted: &Wanted, retryable: bool) -> Answered {
+/// A scrape without a response of the target.
+fn failed(status: u16, code: &str, wanted: &TargetRequest, retryable: bool) -> Answered {
     let text = "The scrape did not succeed";
     let error = json!({"code": code, "http_code": status, "message": text, "retryable": retryable});
     let result = json!({"success": false, "error": error, "content": null});

@@ -25,7 +25,7 @@ fn scrape(path: &str, more: &[(&str, &str)]) -> (Answered, Value) {
 }
 
 #[test]
-fn a_page_comes_in_the_envelope() {
+fn the_envelope_contains_the_page() {
     let (answer, reply) = scrape("moved", &[("country", "us")]);
     let result = &reply["result"];
     assert_eq!(answer.status, 200);
@@ -47,7 +47,7 @@ fn a_page_comes_in_the_envelope() {
 }
 
 #[test]
-fn a_browser_takes_scripts_waits_and_pictures() {
+fn the_browser_supports_scripts_waits_and_screenshots() {
     let more = [
         ("render_js", "true"),
         ("rendering_wait", "500"),
@@ -93,7 +93,7 @@ fn a_large_body_is_fetched_with_the_key() {
 }
 
 #[test]
-fn keys_decide() {
+fn the_key_decides_the_response() {
     let vendor = Scrapfly::default();
     for (key, status, code) in [
         (BAD_KEY, 401, Value::Null),
@@ -113,7 +113,7 @@ fn keys_decide() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn invalid_parameters_are_refused() {
     for more in [
         [("fish", "1")].as_slice(),
         &[("headers[]", "1")],
@@ -144,7 +144,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn failures_have_their_codes() {
+fn failures_have_documented_codes() {
     for (path, status, cost) in [("missing", 404, 1), ("forbidden", 403, 1), ("busy", 503, 0)] {
         let (answer, reply) = scrape(path, &[]);
         let error = &reply["result"]["error"];

@@ -1,9 +1,11 @@
-//! Scrape.do: the page itself with the target's headers, and facts in `scrape.do-*` headers; JSON when it is asked for.
+//! Scrape.do: the page itself with the target's headers, and metadata in `scrape.do-*` headers;
+//! JSON on request.
 
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Asked, IMAGE, KeyState, Target, TargetPage, Vendor, Wanted, cookies_of, to_base64,
+    Answered, Asked, IMAGE, KeyState, Target, TargetPage, TargetRequest, Vendor, cookies_of,
+    to_base64,
 };
 
 /// The vendor.
@@ -48,14 +50,14 @@ const BROWSER_ONLY: [&str; 7] = [
     "fullScreenShot",
     "particularScreenShot",
 ];
-/// Parameters that ask for a picture, with the name of it in the reply.
+/// Parameters that request a screenshot, with the screenshot's name in the response.
 const PICTURES: [(&str, &str); 3] = [
     ("screenShot", "ScreenShot"),
     ("fullScreenShot", "FullScreenShot"),
     ("particularScreenShot", "ParticularScreenShot"),
 ];
 const WAITS: [&str; 4] = ["load", "domcontentloaded", "networkidle0", "networkidle2"];
-/// Headers that belong to the call and not to the target.
+/// Headers of the call that are not forwarded to the target.
 const OF_THE_CALL: [&str; 6] = [
     "host",
     "connection",
@@ -106,7 +108,7 @@ fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
     value.map_err(|_| format!("{name} must be a number"))
 }
 
-fn wanted(asked: &Asked) -> Result<Wanted, String> {
+fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if let Some(unknown) = asked.unknown_param(&PARAMETERS) {
         return Err(format!("{unknown} is not a parameter"));
     }
@@ -157,7 +159,7 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         return Err("geoCode must have two letters".to_owned());
     }
     let (headers, cookies) = sent_on(asked)?;
-    Ok(Wanted {
+    Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
         headers,
@@ -169,20 +171,22 @@ fn wanted(asked: &Asked) -> Result<Wanted, String> {
         country: country.map(str::to_uppercase),
         residential: flag(asked, "super")?,
         screenshot,
-        ..Wanted::new(url)
+        ..TargetRequest::new(url)
     })
 }
 
 type Pairs = Vec<(String, String)>;
 
-/// Headers and cookies for the target. Which headers of the call go on, and under which name, is up to three options.
+/// Headers and cookies for the target. Three options decide which headers of the call are
+/// forwarded, and under which name.
 fn sent_on(asked: &Asked) -> Result<(Pairs, Pairs), String> {
     let whole = flag(asked, "customHeaders")? | flag(asked, "forwardHeaders")?;
     let extra = flag(asked, "extraHeaders")?;
     if let Some(cookies) = asked.param("setCookies") {
-        return match whole || extra {
-            true => Err("setCookies does not go with header options".to_owned()),
-            false => Ok((Vec::new(), cookies_of(cookies))),
+        return if whole || extra {
+            Err("setCookies does not go with header options".to_owned())
+        } else {
+            Ok((Vec::new(), cookies_of(cookies)))
         };
     }
     let name_there = |name: &str| match name.strip_prefix("sd-") {
@@ -202,7 +206,7 @@ fn sent_on(asked: &Asked) -> Result<(Pairs, Pairs), String> {
     Ok((headers, cookies))
 }
 
-/// The steps for the browser.
+/// The browser steps.
 fn steps(asked: &Asked) -> Result<Vec<Value>, String> {
     let text = asked.param("playWithBrowser").unwrap_or("[]");
     let steps = serde_json::from_str::<Vec<Value>>(text);
@@ -212,9 +216,10 @@ fn steps(asked: &Asked) -> Result<Vec<Value>, String> {
         Some(_) => true,
         None => false,
     };
-    match steps.iter().all(is_step) {
-        true => Ok(steps),
-        false => Err("playWithBrowser has a step without an action".to_owned()),
+    if steps.iter().all(is_step) {
+        Ok(steps)
+    } else {
+        Err("playWithBrowser has a step without an action".to_owned())
     }
 }
 
@@ -224,7 +229,7 @@ fn script(asked: &Asked) -> Result<Option<String>, String> {
     Ok(script.map(str::to_owned))
 }
 
-fn served(asked: &Asked, wanted: &Wanted) -> Answered {
+fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     match Target::of(wanted) {
         Target::Page(page) => delivered(asked, wanted, &page),
         Target::Blocked => failure(
@@ -239,7 +244,7 @@ fn served(asked: &Asked, wanted: &Wanted) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
     let is_charged = matches!(page.status, 200..=299 | 400 | 404 | 410);
     if !is_charged && !is_on(asked, "transparentResponse") {
         return failure(502, "The website answered with an error");
@@ -252,9 +257,10 @@ fn delivered(asked: &Asked, wanted: &Wanted, page: &TargetPage) -> Answered {
         (true, true) => 25,
     };
     let in_json = is_on(asked, "returnJSON");
-    let mut answer = match in_json {
-        true => Answered::json(page.status, &enveloped(asked, page)),
-        false => Answered::new(page.status, page.header("content-type"), page.body.clone()),
+    let mut answer = if in_json {
+        Answered::json(page.status, &enveloped(asked, page))
+    } else {
+        Answered::new(page.status, page.header("content-type"), page.body.clone())
     };
     answer = answer
         .header("scrape.do-initial-status-code", page.status)
@@ -301,7 +307,7 @@ fn enveloped(asked: &Asked, page: &TargetPage) -> Value {
     })
 }
 
-/// The vendor's own failure.
+/// An error of the vendor itself.
 fn failure(status: u16, message: &str) -> Answered {
     let body = json!({
         "StatusCode": status,

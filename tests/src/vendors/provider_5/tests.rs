@@ -37,7 +37,7 @@ fn header<'a>(answer: &'a Answered, name: &str) -> Option<&'a str> {
 const CLEAR: (&str, &str) = ("transparentResponse", "true");
 
 #[test]
-fn a_page_comes_with_its_headers_and_facts() {
+fn a_page_has_target_headers_and_metadata() {
     let (answer, _) = get("moved", &[CLEAR], &[]);
     let resolved = "http://site.example/page";
     assert_eq!(answer.status, 200);
@@ -64,7 +64,7 @@ fn a_page_comes_with_its_headers_and_facts() {
 }
 
 #[test]
-fn the_browser_answers_in_json() {
+fn the_browser_responds_with_json() {
     let steps = r#"[{"Action": "Execute", "Execute": "1"}]"#;
     let more = [
         ("render", "true"),
@@ -89,7 +89,7 @@ fn the_browser_answers_in_json() {
 }
 
 #[test]
-fn headers_go_on_by_their_option() {
+fn options_select_the_headers_to_forward() {
     let sent = [
         ("host", "api"),
         ("cookie", "a=b"),
@@ -117,7 +117,7 @@ fn headers_go_on_by_their_option() {
 }
 
 #[test]
-fn keys_decide() {
+fn the_key_decides_the_response() {
     for (key, status, word) in [
         (BAD_KEY, 401, "token"),
         (POOR_KEY, 401, "credits"),
@@ -134,7 +134,7 @@ fn keys_decide() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn invalid_parameters_are_refused() {
     for more in [
         [("fish", "1")].as_slice(),
         &[("render", "yes")],
@@ -159,7 +159,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn failures_have_their_statuses() {
+fn failures_have_documented_statuses() {
     for (path, status, told, cost) in [
         ("missing", 404, Some("404"), Some("1")),
         ("busy", 503, Some("503"), Some("0")),

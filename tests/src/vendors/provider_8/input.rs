@@ -1,13 +1,13 @@
-//! Input of the actors: what they take, and what it says of the target.
+//! Input of the actors: its validation, and the target request in it.
 
 use serde_json::{Map, Value, json};
 
 use super::super::read::{
     Field, address, json_fields, known_fields, method, text_of, text_pairs, without_cookies,
 };
-use super::super::{Asked, Wanted};
+use super::super::{Asked, TargetRequest};
 
-/// Input of both actors.
+/// Fields of both actors.
 const INPUT: [Field; 26] = [
     ("startUrls", Value::is_array),
     ("pageFunction", Value::is_string),
@@ -80,18 +80,18 @@ fn is_load_state(value: &Value) -> bool {
     )
 }
 
-/// The input of a run, and what it says of the target.
+/// The validated input of a run, and the target request in it.
 pub(super) fn read(
     asked: &Asked,
     javascript: bool,
-) -> Result<(Map<String, Value>, Wanted), String> {
+) -> Result<(Map<String, Value>, TargetRequest), String> {
     let own: &[Field] = if javascript { &PLAYWRIGHT } else { &CHEERIO };
     let input = json_fields(asked, &[&INPUT, own].concat())?;
     let wanted = wanted(&input, javascript)?;
     Ok((input, wanted))
 }
 
-fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<Wanted, String> {
+fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<TargetRequest, String> {
     let needed = |name: &str| {
         input
             .get(name)
@@ -129,7 +129,7 @@ fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<Wanted, String
         cookies.push((name, value));
     }
     let text_after = |call| literal_after(function, call)?.as_str().map(str::to_owned);
-    Ok(Wanted {
+    Ok(TargetRequest {
         method,
         body: payload.into(),
         headers,
@@ -140,11 +140,11 @@ fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<Wanted, String
         script: text_after("evaluate("),
         country,
         residential,
-        ..Wanted::new(&address(start)?)
+        ..TargetRequest::new(&address(start)?)
     })
 }
 
-/// Whether residential addresses are asked for, and of which country.
+/// Whether residential IP addresses are requested, and in which country.
 fn proxy(value: &Value) -> Result<(bool, Option<String>), String> {
     let proxy = known_fields(value, &PROXY)?;
     let on = proxy.get("useApifyProxy") == Some(&Value::Bool(true));
@@ -165,7 +165,7 @@ fn proxy(value: &Value) -> Result<(bool, Option<String>), String> {
     Ok((residential, country.map(str::to_owned)))
 }
 
-/// The first JSON text or object that a call in this JavaScript begins with.
+/// The first JSON string or object at the start of a call's arguments in this JavaScript.
 fn literal_after(script: &str, call: &str) -> Option<Value> {
     script.match_indices(call).find_map(|(at, _)| {
         let rest = script.get(at + call.len()..)?;
@@ -178,7 +178,7 @@ fn literal_after(script: &str, call: &str) -> Option<Value> {
     })
 }
 
-/// The first whole number that a call in this JavaScript begins with.
+/// The first integer at the start of a call's arguments in this JavaScript.
 fn number_after(script: &str, call: &str) -> Option<u64> {
     script.match_indices(call).find_map(|(at, _)| {
         let rest = script.get(at + call.len()..)?.trim_start();

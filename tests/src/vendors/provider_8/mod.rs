@@ -1,4 +1,4 @@
-//! Apify: a task is a run of one of two actors, started, watched and read with three kinds of request.
+//! Apify: a task is a run of one of two actors. Three kinds of requests start, poll and read it.
 
 mod input;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::read::{grouped_headers, text_of};
 use super::{
-    Answered, Asked, KeyState, RETRY_AFTER, Target, TargetPage, Vendor, Wanted, to_base64,
+    Answered, Asked, KeyState, RETRY_AFTER, Target, TargetPage, TargetRequest, Vendor, to_base64,
 };
 
 /// The vendor.
@@ -24,16 +24,16 @@ struct State {
 }
 
 struct Run {
-    wanted: Wanted,
+    wanted: TargetRequest,
     mime_types: Vec<String>,
-    /// Whether the texts of JavaScript are what the actor can evaluate at all.
+    /// Whether the page function and the hooks are JavaScript that the actor can run.
     evaluates: bool,
     polls: u32,
     aborted: bool,
 }
 
 impl Apify {
-    /// The runs that were aborted, oldest first.
+    /// Aborted runs, oldest first.
     pub fn aborted(&self) -> Vec<String> {
         self.state().aborted.clone()
     }
@@ -57,7 +57,7 @@ impl Apify {
         }
         let mut state = self.state();
         state.runs.push(run);
-        // A run never ends within the request that starts it, whatever `waitForFinish` says.
+        // A run never finishes within the request that starts it, whatever `waitForFinish` says.
         Answered::json(201, &shown(state.runs.len() - 1, "RUNNING"))
     }
 
@@ -108,9 +108,10 @@ impl Apify {
         if matches!(asked.param("clean"), Some("true" | "1")) {
             item.retain(|name, _| !name.starts_with('#'));
         }
-        match item.is_empty() || asked.param("limit") == Some("0") {
-            true => Answered::json(200, &json!([])),
-            false => Answered::json(200, &json!([item])),
+        if item.is_empty() || asked.param("limit") == Some("0") {
+            Answered::json(200, &json!([]))
+        } else {
+            Answered::json(200, &json!([item]))
         }
     }
 }
@@ -147,7 +148,7 @@ impl Vendor for Apify {
         }
         let path: Vec<&str> = asked.path.split('/').skip(1).collect();
         match (asked.method.as_str(), path.as_slice()) {
-            // An account without credit may still read.
+            // An account without credit can still read.
             ("POST", ["v2", "actors" | "acts", _, "runs"]) if account == KeyState::NoCredit => {
                 refusal(
                     402,
@@ -232,7 +233,7 @@ fn checked_query(
     Ok(())
 }
 
-/// The run of this run or dataset, and its number.
+/// The run that a run ID or dataset ID belongs to, and its number.
 fn found<'a>(runs: &'a mut [Run], id: &str, kind: &str) -> Option<(usize, &'a mut Run)> {
     let number: usize = id.strip_prefix(kind)?.parse().ok()?;
     Some((number, runs.get_mut(number)?))
@@ -285,7 +286,7 @@ impl Run {
         item.as_object().cloned()
     }
 
-    /// Why the actor does not get as far as the end of the page function.
+    /// Why the page function does not complete.
     fn failure(&self, page: &TargetPage) -> Option<String> {
         let content_type = media_type(page);
         let listed = self
@@ -323,7 +324,8 @@ impl Run {
         }})
     }
 
-    /// What the page function returns. Without a browser it gets bytes for anything but HTML.
+    /// The return value of the page function. Without a browser it gets bytes for anything but
+    /// HTML.
     fn returned(&self, page: &TargetPage) -> Value {
         let utf8 = std::str::from_utf8(&page.body).is_ok();
         let is_text = utf8 && (self.wanted.javascript || is_html(media_type(page)));

@@ -22,7 +22,7 @@ fn get(vendor: &Apify, path: &str) -> Value {
     body(&vendor.answer(&asked))
 }
 
-/// The final run and its items.
+/// The finished run and its items.
 fn finished(actor: &str, input: &Value) -> (Value, Value) {
     let vendor = Apify::default();
     let started = start(&vendor, GOOD_KEY, actor, input);
@@ -42,7 +42,7 @@ fn finished(actor: &str, input: &Value) -> (Value, Value) {
 }
 
 #[test]
-fn everything_asked_for_arrives() {
+fn all_parameters_are_understood() {
     let mut task = input("echo");
     task["startUrls"][0]["method"] = json!("POST");
     task["startUrls"][0]["payload"] = json!("hook");
@@ -83,7 +83,7 @@ fn everything_asked_for_arrives() {
 }
 
 #[test]
-fn keys_decide() {
+fn the_key_decides_the_response() {
     for (key, status, kind) in [
         (BAD_KEY, 401, "user-or-token-not-found"),
         (POOR_KEY, 402, "not-enough-usage-to-run-paid-actor"),
@@ -99,7 +99,7 @@ fn keys_decide() {
 }
 
 #[test]
-fn strange_tasks_are_refused() {
+fn invalid_requests_are_refused() {
     let mut refused = Vec::new();
     for (name, value) in [
         ("startUrls", json!([])),
@@ -167,7 +167,7 @@ fn targets_fail_in_the_documented_way() {
 }
 
 #[test]
-fn aborted_runs_are_known() {
+fn aborted_runs_are_listed() {
     let vendor = Apify::default();
     start(&vendor, GOOD_KEY, "cheerio", &input("slow"));
     let asked = post(

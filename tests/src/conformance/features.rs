@@ -1,76 +1,77 @@
-//! What a caller may want of a page, and how it reaches the vendor.
+//! The page features that a request can ask for, and how they reach the vendor.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 
-/// One thing that a caller may want of a page.
+/// A feature of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Feature {
     /// Headers for the target.
     Headers(&'static [(&'static str, &'static str)]),
     /// Cookies for the target.
     Cookies(&'static [(&'static str, &'static str)]),
-    /// A country, in upper case.
+    /// A country code in upper case.
     Country(&'static str),
-    /// Addresses of homes.
+    /// Residential IP addresses.
     Residential,
-    /// Milliseconds to wait.
+    /// Milliseconds to wait after loading.
     Wait(u32),
     /// A selector to wait for.
     WaitFor(&'static str),
-    /// A script to run.
+    /// A script to run in the page.
     Script(&'static str),
-    /// A picture.
+    /// A screenshot.
     Screenshot(Screenshot),
     /// Another method, with a body.
     Send(&'static str, &'static str),
 }
 
-const HEADERS: Wish = Wish::Headers(&[
+const HEADERS: Feature = Feature::Headers(&[
     ("X-Fish", "cod & \"chips\""),
     ("Accept-Language", "de, en;q=0.5"),
     ("Referer", "http://r.example/?a=b"),
 ]);
-const COOKIES: Wish = Wish::Cookies(&[("boat", "1/2+3=x"), ("sea", "north")]);
-const COUNTRY: Wish = Wish::Country("DE");
-const WAIT: Wish = Wish::Wait(2_000);
-const WAIT_FOR: Wish = Wish::WaitFor("#x > a[b=\"c\"]");
-const SCRIPT: Wish = Wish::Script("go(\"a&b\", 'ü') + 1 // \\ ?>");
-const BODY: Wish = Wish::Send("POST", "a=1&b=ü \"x\"\n+%");
+const COOKIES: Feature = Feature::Cookies(&[("boat", "1/2+3=x"), ("sea", "north")]);
+const COUNTRY: Feature = Feature::Country("DE");
+const WAIT: Feature = Feature::Wait(2_000);
+const WAIT_FOR: Feature = Feature::WaitFor("#x > a[b=\"c\"]");
+const SCRIPT: Feature = Feature::Script("go(\"a&b\", 'ü') + 1 // \\ ?>");
+const BODY: Feature = Feature::Send("POST", "a=1&b=ü \"x\"\n+%");
 
-/// Wishes to be made together. Those that a provider cannot fulfil are left out, and the whole set when none is left.
-pub const WISHES: &[&[Wish]] = &[
+/// Features to request together. Those that a provider does not support are left out of a set; a
+/// set of which none remains is skipped.
+pub const FEATURES: &[&[Feature]] = &[
     &[HEADERS],
     &[COOKIES],
     &[HEADERS, COOKIES],
     &[COUNTRY],
-    &[Wish::Residential],
-    &[COUNTRY, Wish::Residential],
+    &[Feature::Residential],
+    &[COUNTRY, Feature::Residential],
     &[WAIT],
     &[WAIT_FOR],
     &[SCRIPT],
-    &[Wish::Screenshot(Screenshot::Window)],
-    &[Wish::Screenshot(Screenshot::FullPage)],
+    &[Feature::Screenshot(Screenshot::Window)],
+    &[Feature::Screenshot(Screenshot::FullPage)],
     &[BODY],
     &[
         HEADERS,
         COOKIES,
         COUNTRY,
-        Wish::Residential,
+        Feature::Residential,
         WAIT,
         WAIT_FOR,
         SCRIPT,
-        Wish::Screenshot(Screenshot::FullPage),
+        Feature::Screenshot(Screenshot::FullPage),
         BODY,
     ],
 ];
 
-/// The address that shows what reached the vendor, with letters that every coding has to keep.
+/// A URL that echoes what the vendor received, with characters that every encoding must preserve.
 pub const ECHO: &str = "http://site.example/echo?a=1&b=%26%C3%A4+c&u=http://x.example/?y%23#d";
-/// Fields of the echo that a vendor has no word for, and why.
-pub const UNTOLD: &[(&str, &str, &str)] = &[
+/// Fields of the echo that a vendor's API cannot express, with the reason.
+pub const INEXPRESSIBLE: &[(&str, &str, &str)] = &[
     ("provider_7", "residential", "the zone decides"),
     (
         "provider_10",
@@ -79,9 +80,9 @@ pub const UNTOLD: &[(&str, &str, &str)] = &[
     ),
 ];
 
-impl Wish {
-    /// Whether a provider with these abilities can fulfil it.
-    pub fn is_within(self, abilities: Abilities) -> bool {
+impl Feature {
+    /// Whether a provider with these abilities supports the feature.
+    pub fn is_supported(self, abilities: Abilities) -> bool {
         let any = |some: &[Abilities]| some.iter().any(|one| abilities.contains(*one));
         any(match self {
             Self::Headers(_) => &[Abilities::HEADERS],
@@ -96,8 +97,8 @@ impl Wish {
         })
     }
 
-    /// Puts it into the task, in the way that a provider with these abilities can fulfil it.
-    pub fn make(self, task: &mut Task, abilities: Abilities) {
+    /// Adds the feature to the task, in the way that a provider with these abilities supports.
+    pub fn add_to(self, task: &mut Task, abilities: Abilities) {
         let owned = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter();
             let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -126,10 +127,11 @@ impl Wish {
     }
 }
 
-/// What clients of HTTP add by themselves; vendors that pass headers of the call on pass these on too.
+/// Headers that HTTP clients add by themselves. A vendor that forwards the headers of the call
+/// forwards these as well.
 const OF_ANY_CLIENT: [&str; 2] = ["accept", "content-type"];
 
-/// Where an echo differs from the task, without the fields that this provider has no word for.
+/// How an echo differs from the task, without the fields that this vendor cannot express.
 pub fn echo_differences(provider: &str, task: &Task, echo: &Value) -> Vec<String> {
     let lower = |pairs: &[(String, String)]| -> BTreeSet<(String, String)> {
         let pairs = pairs.iter();
@@ -137,13 +139,13 @@ pub fn echo_differences(provider: &str, task: &Task, echo: &Value) -> Vec<String
             .map(|(name, value)| (name.to_lowercase(), value.clone()))
             .collect()
     };
-    let told = |name: &str| -> BTreeSet<(String, String)> {
+    let received = |name: &str| -> BTreeSet<(String, String)> {
         serde_json::from_value(echo[name].clone()).unwrap_or_default()
     };
     let sent = lower(&task.headers);
-    let mut arrived = told("headers");
+    let mut arrived = received("headers");
     arrived.retain(|pair| sent.contains(pair) || !OF_ANY_CLIENT.contains(&pair.0.as_str()));
-    let picture = task.screenshot.map(|screenshot| match screenshot {
+    let screenshot = task.screenshot.map(|screenshot| match screenshot {
         Screenshot::Window => "window",
         Screenshot::FullPage => "full_page",
     });
@@ -153,7 +155,7 @@ pub fn echo_differences(provider: &str, task: &Task, echo: &Value) -> Vec<String
         ("method", echo["method"] == task.method),
         ("body", echo["body"] == *String::from_utf8_lossy(&task.body)),
         ("headers", arrived == sent),
-        ("cookies", told("cookies") == lower(&task.cookies)),
+        ("cookies", received("cookies") == lower(&task.cookies)),
         ("javascript", echo["javascript"] == task.javascript),
         (
             "wait_ms",
@@ -166,16 +168,16 @@ pub fn echo_differences(provider: &str, task: &Task, echo: &Value) -> Vec<String
             echo["country"].as_str() == task.country.as_deref(),
         ),
         ("residential", echo["residential"] == task.is_residential()),
-        ("screenshot", echo["screenshot"].as_str() == picture),
+        ("screenshot", echo["screenshot"].as_str() == screenshot),
     ];
-    let is_untold = |field| {
-        UNTOLD
+    let is_inexpressible = |field| {
+        INEXPRESSIBLE
             .iter()
-            .any(|(one, untold, _)| (*one, *untold) == (provider, field))
+            .any(|(one, inexpressible, _)| (*one, *inexpressible) == (provider, field))
     };
     let differing = same
         .iter()
-        .filter(|(field, same)| !same && !is_untold(field));
+        .filter(|(field, same)| !same && !is_inexpressible(field));
     differing
         .map(|(field, _)| format!("{field}: {}", echo[*field]))
         .collect()
