@@ -5,6 +5,7 @@
 )]
 
 mod admin;
+mod api;
 mod cache;
 mod crawl;
 mod crawl_kill;
@@ -20,7 +21,6 @@ mod plugins;
 mod providers;
 mod reload;
 mod render;
+mod robots_and_webhooks;
 mod scrape;
-mod site_manners;
-mod surface;
 mod unlimited;

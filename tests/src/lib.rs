@@ -18,7 +18,7 @@ pub mod world;
 pub use app::TestApp;
 pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
-pub use model_server::{ModelServer, Saying};
+pub use model_server::{ModelServer, ScriptedReply};
 pub use name_server::FakeNameServer;
 pub use process::{ServerProcess, run_program};
 pub use site::FakeSite;

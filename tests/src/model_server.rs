@@ -13,7 +13,7 @@ const REQUEST_BYTES_MAX: usize = 16 << 20;
 
 /// The response to every request.
 #[derive(Clone, Debug)]
-pub enum Saying {
+pub enum ScriptedReply {
     /// This content, and a usage of 100 and 10 tokens.
     Content(String),
     /// The headers of the request as a JSON string, like a server that leaks what it receives.
@@ -37,7 +37,7 @@ pub struct ModelServer {
 }
 
 struct State {
-    saying: Mutex<Saying>,
+    saying: Mutex<ScriptedReply>,
     asked: Mutex<Vec<Value>>,
 }
 
@@ -46,7 +46,7 @@ impl ModelServer {
     ///
     /// # Panics
     /// When no port is free.
-    pub async fn start(saying: Saying) -> Self {
+    pub async fn start(saying: ScriptedReply) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
         let state = Arc::new(State {
@@ -67,7 +67,7 @@ impl ModelServer {
     }
 
     /// Changes the response.
-    pub fn say(&self, saying: Saying) {
+    pub fn say(&self, saying: ScriptedReply) {
         *self
             .state
             .saying
@@ -114,12 +114,14 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
             (200, completion.to_string())
         };
         let (status, answer) = match saying {
-            Saying::Content(content) => told(content.into(), [100, 10]),
-            Saying::Head => told(Value::String(head).to_string().into(), [100, 10]),
-            Saying::ChargeOnly => told(Value::Null, [1_000_000, 1_000_000]),
-            Saying::Garbage => (200, "\u{0}<html>not a completion".to_owned()),
-            Saying::Status(status) => (status, "{\"error\":{\"message\":\"no\"}}".to_owned()),
-            Saying::Silence => std::future::pending().await,
+            ScriptedReply::Content(content) => told(content.into(), [100, 10]),
+            ScriptedReply::Head => told(Value::String(head).to_string().into(), [100, 10]),
+            ScriptedReply::ChargeOnly => told(Value::Null, [1_000_000, 1_000_000]),
+            ScriptedReply::Garbage => (200, "\u{0}<html>not a completion".to_owned()),
+            ScriptedReply::Status(status) => {
+                (status, "{\"error\":{\"message\":\"no\"}}".to_owned())
+            }
+            ScriptedReply::Silence => std::future::pending().await,
         };
         let head = format!(
             "HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",

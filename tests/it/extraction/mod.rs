@@ -1,11 +1,11 @@
 //! Extraction through the API: fields, structured data, the main body, hidden text.
 
-mod analysed;
+mod analyses;
 mod command;
+mod corrupted;
 mod fields;
-mod handed_in;
-mod main_body;
-mod mutated;
+mod readability;
+mod transform;
 mod whole_page;
 
 use trawl_tests::{FakeSite, TestApp};

@@ -1,4 +1,5 @@
-//! Applications on real packages: React with its router, Vue, Svelte and others, as `cargo xtask apps` builds them.
+//! Single-page applications with real packages: React with its router, Vue, Svelte and others,
+//! built by `cargo xtask apps`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +10,17 @@ use trawl_tests::FakeSite;
 
 use super::{Stage, content};
 
-/// A sentence that exists only once the scripts of a page have run.
+/// A sentence that exists only after the scripts of a page have run.
 #[derive(Deserialize)]
 struct Expected {
     path: String,
     text: String,
-    /// Whether it stands in a shadow tree or a frame.
+    /// Whether it is in a shadow tree or a frame.
     inside: Option<String>,
     then: Option<Then>,
 }
 
-/// What a visitor does, and reads afterwards.
+/// The actions of a visitor, and the text afterwards.
 #[derive(Deserialize)]
 struct Then {
     #[serde(default)]
@@ -30,8 +31,8 @@ struct Then {
     text: String,
 }
 
-/// Puts the built applications on a site and returns what to expect of them.
-fn put(site: &FakeSite) -> Vec<Expected> {
+/// Adds the built applications to a site and returns what to expect of them.
+fn add_apps(site: &FakeSite) -> Vec<Expected> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = root.join("../target/apps");
     let mut folders = vec![pages.clone()];
@@ -39,7 +40,7 @@ fn put(site: &FakeSite) -> Vec<Expected> {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {
             match entry.path() {
                 path if path.is_dir() => folders.push(path),
-                path => put_file(site, &pages, &path),
+                path => add_file(site, &pages, &path),
             }
         }
     }
@@ -47,7 +48,7 @@ fn put(site: &FakeSite) -> Vec<Expected> {
     serde_json::from_slice(&expected).expect("the list")
 }
 
-fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
+fn add_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
     let name = path.strip_prefix(pages).expect("below it").to_str();
     let name = format!("/{}", name.expect("a name"));
     let content_type = match path.extension().and_then(|extension| extension.to_str()) {
@@ -69,9 +70,9 @@ fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
     any(no_browser, no_apps),
     ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
 )]
-async fn smart_returns_their_text_and_plain_http_does_not() {
+async fn smart_mode_returns_their_text_and_plain_http_does_not() {
     let stage = Stage::new().await;
-    let expected = put(&stage.site);
+    let expected = add_apps(&stage.site);
     for page in expected {
         let url = stage.site.url(&page.path);
         let plain = json!({"url": url, "request": "http", "return_format": "text", "cache": false});
@@ -89,7 +90,7 @@ async fn smart_returns_their_text_and_plain_http_does_not() {
         );
         assert_eq!(smart["metadata"]["rendered_by"], "browser", "{}", page.path);
     }
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,10 +98,10 @@ async fn smart_returns_their_text_and_plain_http_does_not() {
     any(no_browser, no_apps),
     ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
 )]
-async fn what_a_visitor_does_can_be_asked_for() {
+async fn automation_steps_act_like_a_visitor() {
     let stage = Stage::new().await;
-    let expected = put(&stage.site);
-    let mut n_tried = 0;
+    let expected = add_apps(&stage.site);
+    let mut n_run = 0;
     for page in expected {
         let Some(then) = page.then else { continue };
         let mut steps: Vec<Value> = Vec::new();
@@ -120,10 +121,10 @@ async fn what_a_visitor_does_can_be_asked_for() {
             "{}: {entry}",
             page.path
         );
-        n_tried += 1;
+        n_run += 1;
     }
-    assert_eq!(n_tried, 2);
-    stage.ends().await;
+    assert_eq!(n_run, 2);
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,9 +132,9 @@ async fn what_a_visitor_does_can_be_asked_for() {
     any(no_browser, no_apps),
     ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
 )]
-async fn many_at_once_are_all_whole() {
+async fn concurrent_pages_are_all_complete() {
     let stage = Stage::new().await;
-    let expected = put(&stage.site);
+    let expected = add_apps(&stage.site);
     let first = &expected[0];
     let urls = [stage.site.url(&first.path).as_str(); 16].join(",");
     let body =
@@ -141,5 +142,5 @@ async fn many_at_once_are_all_whole() {
     for entry in stage.app.scrape(body).await {
         assert!(content(&entry).contains(&first.text), "{entry}");
     }
-    stage.ends().await;
+    stage.close().await;
 }

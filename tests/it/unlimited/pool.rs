@@ -29,7 +29,7 @@ async fn proxy(name: &'static str) -> String {
                 let answer = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
                 );
-                // The caller may have hung up.
+                // The client may have disconnected.
                 let _sent = stream.write_all(answer.as_bytes()).await;
             });
         }

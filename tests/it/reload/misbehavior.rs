@@ -1,4 +1,5 @@
-//! Plugins that misbehave on a page: the page fails at no charge with the plugin's name and the limit, and nothing else does.
+//! Plugins that misbehave on a page: the page fails for free with the plugin's name and the limit,
+//! and nothing else is affected.
 
 use std::time::{Duration, Instant};
 
@@ -8,20 +9,35 @@ use trawl_tests::{FakeSite, TestApp, World};
 
 use super::{plugin, shows};
 
-fn asked(name: &str, misdeed: &str) -> Guest {
-    Guest::echo_format(name).when_asked(misdeed)
+fn misbehaving(name: &str, misbehavior: &str) -> Guest {
+    Guest::echo_format(name).when_asked(misbehavior)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plugin_that_misbehaves_fails_its_page_and_nothing_else() {
+async fn a_misbehaving_plugin_fails_only_its_page() {
     let misdeeds = [
-        (asked("looping", hostile::ENDLESS_LOOP), "allowed 300 ms"),
-        (asked("grabbing", hostile::MEMORY_GRAB), "allowed 4 MiB"),
-        (asked("trapping", hostile::TRAP), "unreachable"),
-        (asked("reading", hostile::OUT_OF_BOUNDS), "out of bounds"),
-        (asked("lying", hostile::LYING_POINTER), "out of bounds"),
-        (asked("garbling", hostile::INVALID_UTF8), "utf-8"),
-        (asked("pouring", hostile::LARGE_OUTPUT), "allowed 1 MiB"),
+        (
+            misbehaving("looping", hostile::ENDLESS_LOOP),
+            "allowed 300 ms",
+        ),
+        (
+            misbehaving("grabbing", hostile::MEMORY_GRAB),
+            "allowed 4 MiB",
+        ),
+        (misbehaving("trapping", hostile::TRAP), "unreachable"),
+        (
+            misbehaving("reading", hostile::OUT_OF_BOUNDS),
+            "out of bounds",
+        ),
+        (
+            misbehaving("lying", hostile::LYING_POINTER),
+            "out of bounds",
+        ),
+        (misbehaving("garbling", hostile::INVALID_UTF8), "utf-8"),
+        (
+            misbehaving("pouring", hostile::LARGE_OUTPUT),
+            "allowed 1 MiB",
+        ),
         (hostile::deep_recursion("recursing"), "stack"),
     ];
     let world = World::new();
@@ -73,7 +89,7 @@ async fn a_plugin_that_misbehaves_fails_its_page_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_plugins_failure_keeps_the_other_parts_of_the_page() {
+async fn a_plugins_failure_does_not_affect_other_parts_of_the_page() {
     let world = World::new();
     let extractor = Guest::echo_extractor("broken").when_asked(hostile::TRAP);
     let lying = Guest::whole_chunker("lying").when_asked(&hostile::lying_span(3, 1));
@@ -81,9 +97,9 @@ async fn one_plugins_failure_keeps_the_other_parts_of_the_page() {
     world.load(&[&extractor, &lying, &mask], "");
     let (app, site) = (TestApp::of(world).await, FakeSite::start().await);
     let url = site.url("/page");
-    let asked = json!({"misbehave": true});
+    let misbehaving = json!({"misbehave": true});
     let entry = app
-        .page(json!({"url": url, "return_format": "markdown", "extractors": {"broken": asked}, "metadata": true}))
+        .page(json!({"url": url, "return_format": "markdown", "extractors": {"broken": misbehaving}, "metadata": true}))
         .await;
     assert!(
         entry["error"]
@@ -101,7 +117,7 @@ async fn one_plugins_failure_keeps_the_other_parts_of_the_page() {
             json!({"type": "lying", "misbehave": true}),
             "chunker `lying`",
         ),
-        ("filters", json!({"masked": asked}), "filter `masked`"),
+        ("filters", json!({"masked": misbehaving}), "filter `masked`"),
     ] {
         let (_, reason) = app
             .failure(json!({"url": url, "return_format": "text", field: value}))
@@ -112,10 +128,10 @@ async fn one_plugins_failure_keeps_the_other_parts_of_the_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_others_are_served_while_a_plugin_loops() {
+async fn other_accounts_are_served_while_a_plugin_loops() {
     let world = World::new();
     world.load(
-        &[&asked("looping", hostile::ENDLESS_LOOP)],
+        &[&misbehaving("looping", hostile::ENDLESS_LOOP)],
         "limits = { time_ms = 300 }",
     );
     let (app, site) = (TestApp::of(world).await, FakeSite::start().await);

@@ -1,12 +1,12 @@
-//! Every endpoint against every kind of wrong request. Decisions: The wire, rule 4.
+//! Every endpoint with every kind of invalid request. Decisions: The wire, rule 4.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use trawl_tests::Answer;
 
-use super::{Operation, Surface};
+use super::{Api, Operation};
 
-/// Checks that an answer is an error of this status, in the one form that errors have.
+/// Checks that a response is an error with this status in the common form.
 fn assert_error(name: &str, answer: &Answer, status: u16) -> String {
     let body = String::from_utf8_lossy(&answer.body);
     assert_eq!(answer.status, status, "{name}: {body}");
@@ -15,7 +15,7 @@ fn assert_error(name: &str, answer: &Answer, status: u16) -> String {
     let json = answer.json();
     let error = json["error"].as_str().unwrap_or_default();
     assert!(!error.is_empty(), "{name}: {body}");
-    // A client would take such an object for a page.
+    // A client would mistake such an object for a page.
     assert!(
         json.get("url").is_none() || json.get("status").is_none(),
         "{name}"
@@ -31,7 +31,7 @@ fn keyed<'a>(operations: &'a [Operation<'a>]) -> impl Iterator<Item = Operation<
     both.filter(|operation| operation.key().is_some())
 }
 
-/// Operations whose body is a JSON object and must be there.
+/// Operations with a JSON object as their required body.
 fn with_bodies<'a>(operations: &'a [Operation<'a>]) -> impl Iterator<Item = Operation<'a>> {
     keyed(operations).filter(Operation::has_body)
 }
@@ -43,14 +43,14 @@ fn may_be_empty(operation: &Operation<'_>) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_are_asked_for_before_anything_else() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+async fn keys_are_checked_before_anything_else() {
+    let api = Api::start().await;
+    let operations = api.operations();
     let mut n_keyed = 0;
     for operation in keyed(&operations) {
         n_keyed += 1;
         let name = operation.name();
-        let without = surface.app.with_key("");
+        let without = api.app.with_key("");
         let bad = [
             "",
             "Bearer",
@@ -82,21 +82,21 @@ async fn keys_are_asked_for_before_anything_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_users_key_is_no_admin_key_and_a_bare_key_is_a_key() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+async fn an_account_key_is_no_admin_key_and_needs_no_bearer() {
+    let api = Api::start().await;
+    let operations = api.operations();
     for operation in keyed(&operations) {
         let body = operation
-            .example(&surface.document)
+            .example(&api.document)
             .map(Value::to_string)
             .unwrap_or_default();
         let (path, method) = (&operation.path, operation.method.clone());
         if operation.key() == Some("admin") {
-            let answer = surface.app.send(method, path, &[], body).await;
+            let answer = api.app.send(method, path, &[], body).await;
             assert_error(&operation.name(), &answer.expect("an answer"), 401);
         } else {
-            let bare = [("authorization", surface.app.key.as_str())];
-            let answer = surface
+            let bare = [("authorization", api.app.key.as_str())];
+            let answer = api
                 .app
                 .send(method, path, &bare, body)
                 .await
@@ -112,8 +112,8 @@ async fn a_users_key_is_no_admin_key_and_a_bare_key_is_a_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_methods_are_405() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+    let api = Api::start().await;
+    let operations = api.operations();
     for operation in operations.iter().chain(
         &operations
             .iter()
@@ -121,18 +121,18 @@ async fn wrong_methods_are_405() {
             .collect::<Vec<_>>(),
     ) {
         let is_any = operation.path.contains("/ai/");
-        let described = |method: &str| {
+        let description = |method: &str| {
             let all = operations
                 .iter()
                 .filter(|one| operation.path.ends_with(&one.path));
             all.clone().any(|one| one.method == method)
         };
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-            if is_any || described(method) {
+            if is_any || description(method) {
                 continue;
             }
             let method: Method = method.parse().expect("a method");
-            let caller = surface.caller(operation);
+            let caller = api.caller(operation);
             let answer = caller
                 .send(method.clone(), &operation.path, &[], "{}".to_owned())
                 .await;
@@ -148,10 +148,10 @@ async fn wrong_methods_are_405() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_are_no_json_object_are_refused() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
-    // Below the smallest limit of a body.
+async fn bodies_other_than_json_objects_are_refused() {
+    let api = Api::start().await;
+    let operations = api.operations();
+    // Smaller than the lowest limit on bodies.
     let deep = "[".repeat(50_000);
     let deep_field = format!(
         "{{\"metadata\":{}1{}}}",
@@ -167,7 +167,7 @@ async fn bodies_that_are_no_json_object_are_refused() {
             "",
             "json",
         ] {
-            let answer = surface
+            let answer = api
                 .send(&operation, &[("content-type", media_type)], "{}".to_owned())
                 .await;
             assert_error(&name, &answer, 415);
@@ -188,14 +188,14 @@ async fn bodies_that_are_no_json_object_are_refused() {
             &deep_field,
         ];
         for body in broken {
-            let answer = surface.send(&operation, &[], body.to_owned()).await;
+            let answer = api.send(&operation, &[], body.to_owned()).await;
             let error = assert_error(&name, &answer, 400);
             assert!(error.len() < 500, "{name}: {error}");
         }
         if !may_be_empty(&operation) {
             for body in ["", "   ", "{}"] {
-                let answer = surface.send(&operation, &[], body.to_owned()).await;
-                // Resuming needs no field; the example's crawl has ended, so there is nothing to resume.
+                let answer = api.send(&operation, &[], body.to_owned()).await;
+                // No field is required to resume; this crawl has ended, so it cannot be resumed.
                 let is_complete = operation.path.ends_with("/resume") && body == "{}";
                 assert_error(&name, &answer, if is_complete { 409 } else { 400 });
             }
@@ -204,9 +204,9 @@ async fn bodies_that_are_no_json_object_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_over_the_limit_are_refused_and_the_connection_lives() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+async fn bodies_over_the_limit_are_refused_and_the_connection_survives() {
+    let api = Api::start().await;
+    let operations = api.operations();
     for operation in with_bodies(&operations).filter(|operation| !operation.path.starts_with("/v1"))
     {
         let has_long_bodies =
@@ -218,22 +218,22 @@ async fn bodies_over_the_limit_are_refused_and_the_connection_lives() {
         };
         let body = format!("{{\"x\":\"{}\"}}", "y".repeat(bytes_max + 1 - 8));
         assert_eq!(body.len(), bytes_max + 1);
-        let answer = surface.send(&operation, &[], body).await;
+        let answer = api.send(&operation, &[], body).await;
         assert_error(&operation.name(), &answer, 413);
-        let health = surface.app.get("/data/credits").await;
+        let health = api.app.get("/data/credits").await;
         assert_eq!(health.status, 200);
     }
 }
 
-/// The properties of the object that an operation takes, with their schemas.
-fn properties<'a>(surface: &'a Surface, operation: &Operation<'a>) -> Map<String, Value> {
-    let mut schema = &operation.described["requestBody"]["content"]["application/json"]["schema"];
+/// The properties of an operation's request object, with their schemas.
+fn properties<'a>(api: &'a Api, operation: &Operation<'a>) -> Map<String, Value> {
+    let mut schema = &operation.description["requestBody"]["content"]["application/json"]["schema"];
     if schema["oneOf"].is_array() {
         schema = &schema["oneOf"][0]["allOf"][0];
     }
     let name = schema["$ref"].as_str().unwrap_or_default();
     let resolved = match name.strip_prefix('#') {
-        Some(pointer) => surface.document.pointer(pointer).expect("a schema"),
+        Some(pointer) => api.document.pointer(pointer).expect("a schema"),
         None => schema,
     };
     resolved["properties"]
@@ -242,7 +242,7 @@ fn properties<'a>(surface: &'a Surface, operation: &Operation<'a>) -> Map<String
         .unwrap_or_default()
 }
 
-/// Values that are wrong for a property, by its documented type.
+/// Values that are invalid for a property, by its documented type.
 fn wrong_values(schema: &Value) -> &'static [&'static str] {
     let types = &schema["type"];
     let is = |name: &str| {
@@ -287,22 +287,22 @@ fn with_field(example: &Value, field: &str, value: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_of_a_wrong_type_are_named() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+    let api = Api::start().await;
+    let operations = api.operations();
     let mut n_wrong = 0;
     for operation in with_bodies(&operations) {
-        // Nothing is there to be resumed, whatever is sent.
+        // The crawl cannot be resumed, whatever is sent.
         if operation.path.ends_with("/resume") {
             continue;
         }
-        let example = operation.example(&surface.document).expect("an example");
-        for (field, schema) in properties(&surface, &operation) {
+        let example = operation.example(&api.document).expect("an example");
+        for (field, schema) in properties(&api, &operation) {
             for value in wrong_values(&schema) {
-                let answer = surface
+                let answer = api
                     .send(&operation, &[], with_field(example, &field, value))
                     .await;
                 let name = format!("{} {field}: {value}", operation.name());
-                // The path says the address, so a field `url` is written over.
+                // The URL in the path replaces a field `url`.
                 if operation.path.contains("/fetch/") && field == "url" {
                     continue;
                 }
@@ -316,22 +316,23 @@ async fn fields_of_a_wrong_type_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+async fn nulls_count_as_absent_and_unknown_fields_are_named() {
+    let api = Api::start().await;
+    let operations = api.operations();
     for operation in with_bodies(&operations) {
-        // What sets something is strict: a parameter that is misspelt there would set something else.
+        // Requests that change settings are strict: a misspelt parameter would change another
+        // setting.
         let is_strict = operation.path.contains("/admin") || operation.path.ends_with("/notices");
         if is_strict || operation.path.ends_with("/resume") {
             continue;
         }
         let name = operation.name();
-        let example = operation.example(&surface.document).expect("an example");
+        let example = operation.example(&api.document).expect("an example");
         let mut object = example.as_object().cloned().expect("an object");
-        for (field, _) in properties(&surface, &operation) {
+        for (field, _) in properties(&api, &operation) {
             object.entry(field).or_insert(Value::Null);
         }
-        let answer = surface
+        let answer = api
             .send(&operation, &[], Value::Object(object).to_string())
             .await;
         let text = String::from_utf8_lossy(&answer.body);
@@ -339,7 +340,7 @@ async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
         assert_eq!(answer.header("x-ignored-parameters"), "", "{name}");
 
         let unknown = with_field(example, "no_such_parameter", "{\"a\":[1]}");
-        let answer = surface.send(&operation, &[], unknown).await;
+        let answer = api.send(&operation, &[], unknown).await;
         assert_eq!(answer.status, 200, "{name}");
         assert_eq!(
             answer.header("x-ignored-parameters"),
@@ -358,7 +359,7 @@ async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
             example[field],
             text.trim_start_matches('{')
         );
-        let answer = surface.send(&operation, &[], twice).await;
+        let answer = api.send(&operation, &[], twice).await;
         let error = assert_error(&name, &answer, 400);
         assert!(
             error.contains(&format!("duplicate field `{field}`")),
@@ -368,13 +369,13 @@ async fn nulls_are_as_good_as_nothing_and_unknown_fields_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queries_and_paths_that_make_no_sense_are_refused_in_the_same_form() {
-    let surface = Surface::start().await;
-    let operations = surface.operations();
+async fn invalid_queries_and_paths_are_refused_in_the_same_form() {
+    let api = Api::start().await;
+    let operations = api.operations();
     let mut n_asked = 0;
     for operation in keyed(&operations).filter(|operation| !operation.has_body()) {
-        let caller = surface.caller(&operation);
-        let parameters = operation.described["parameters"].as_array();
+        let caller = api.caller(&operation);
+        let parameters = operation.description["parameters"].as_array();
         let of_query = parameters.into_iter().flatten();
         for parameter in of_query.filter(|parameter| parameter["in"] == "query") {
             let name = parameter["name"].as_str().expect("a name");
@@ -386,9 +387,9 @@ async fn queries_and_paths_that_make_no_sense_are_refused_in_the_same_form() {
     }
     assert!(n_asked > 20, "{n_asked} parameters");
     for path in ["/crawl/%FF", "/data/%FF", "/v1/crawl/%FF/pages"] {
-        let answer = surface.app.get(path).await;
+        let answer = api.app.get(path).await;
         assert_error(path, &answer, 400);
     }
-    let answer = surface.operator.get("/admin/accounts/%FF").await;
+    let answer = api.operator.get("/admin/accounts/%FF").await;
     assert_error("/admin/accounts/%FF", &answer, 400);
 }

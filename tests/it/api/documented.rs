@@ -1,18 +1,18 @@
-//! Every documented operation answers as documented, with and without `/v1`.
+//! Every documented operation responds as documented, with and without `/v1`.
 
 use serde_json::{Value, json};
 
-use super::{Operation, Surface};
+use super::{Api, Operation};
 
-/// A schema of the document that stands by itself.
+/// A validator for a schema of the document, with the components it refers to.
 fn validator(document: &Value, schema: &Value) -> jsonschema::Validator {
     let mut whole = schema.clone();
     whole["components"] = document["components"].clone();
     jsonschema::validator_for(&whole).expect("a JSON Schema")
 }
 
-/// What is wrong with a value by a schema of the document.
-fn misfits(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+/// How a value violates a schema of the document.
+fn violations(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let validator = validator(document, schema);
     let errors = validator.iter_errors(value);
     errors
@@ -20,26 +20,26 @@ fn misfits(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Checks an answer against the description of its operation.
-fn check(surface: &Surface, operation: &Operation<'_>, answer: &trawl_tests::Answer) {
+/// Checks a response against the description of its operation.
+fn check(api: &Api, operation: &Operation<'_>, answer: &trawl_tests::Answer) {
     let name = operation.name();
     let body = String::from_utf8_lossy(&answer.body);
-    let described = &operation.described["responses"][answer.status.to_string()];
+    let description = &operation.description["responses"][answer.status.to_string()];
     assert!(
-        described.is_object(),
+        description.is_object(),
         "{name} answered {} {body}",
         answer.status
     );
     let media_type = answer.header("content-type");
     let media_type = media_type.split(';').next().unwrap_or_default();
-    let content = &described["content"][media_type];
+    let content = &description["content"][media_type];
     assert!(content.is_object(), "{name} answered {media_type}");
     if media_type == "application/json" {
         let value: Value = serde_json::from_slice(&answer.body).expect("JSON");
-        let misfits = misfits(&surface.document, &content["schema"], &value);
-        assert!(misfits.is_empty(), "{name}: {misfits:?} in {body}");
+        let violations = violations(&api.document, &content["schema"], &value);
+        assert!(violations.is_empty(), "{name}: {violations:?} in {body}");
     }
-    for header in described["headers"].as_object().into_iter().flatten() {
+    for header in description["headers"].as_object().into_iter().flatten() {
         assert!(
             !answer.header(header.0).is_empty(),
             "{name} has no {}",
@@ -48,17 +48,17 @@ fn check(surface: &Surface, operation: &Operation<'_>, answer: &trawl_tests::Ans
     }
 }
 
-/// The status with which an operation answers its example, the first time or when it is repeated.
+/// The status of an operation called with its example, for the first time or again.
 fn expected(operation: &Operation<'_>, is_repeat: bool) -> u16 {
     if is_repeat && operation.path.ends_with("/admin/accounts") && operation.has_body() {
-        // The first request has created the account.
+        // The first request created the account.
         return 409;
     }
     if is_repeat && operation.path.contains("/keys/") {
-        // The first request has revoked the key.
+        // The first request revoked the key.
         return 404;
     }
-    let responses = operation.described["responses"]
+    let responses = operation.description["responses"]
         .as_object()
         .expect("responses");
     let success = responses.keys().find(|status| status.starts_with('2'));
@@ -72,10 +72,10 @@ fn expected(operation: &Operation<'_>, is_repeat: bool) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_documented_operation_answers_as_documented() {
-    let surface = Surface::start().await;
+async fn every_operation_responds_as_documented() {
+    let api = Api::start().await;
     // Deletions come last, and the seats are suspended before they are resumed.
-    let mut operations = surface.operations();
+    let mut operations = api.operations();
     operations.sort_by_key(|operation| match operation.path.rsplit('/').next() {
         _ if operation.method == reqwest::Method::DELETE => 3,
         Some("suspend") => 0,
@@ -84,26 +84,26 @@ async fn every_documented_operation_answers_as_documented() {
     });
     for operation in &operations {
         for (operation, is_repeat) in [(operation.versioned(), false), (operation.plain(), true)] {
-            let body = match operation.example(&surface.document) {
+            let body = match operation.example(&api.document) {
                 Some(example) => example.to_string(),
                 None => {
                     assert!(!operation.has_body(), "{} has no example", operation.name());
                     String::new()
                 }
             };
-            let answer = surface.send(&operation, &[], body).await;
+            let answer = api.send(&operation, &[], body).await;
             let expected = expected(&operation, is_repeat);
             let text = String::from_utf8_lossy(&answer.body);
             assert_eq!(answer.status, expected, "{}: {text}", operation.name());
-            check(&surface, &operation, &answer);
+            check(&api, &operation, &answer);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn examples_fit_their_schemas() {
-    let surface = Surface::start().await;
-    let document = &surface.document;
+async fn examples_match_their_schemas() {
+    let api = Api::start().await;
+    let document = &api.document;
     let mut n_examples = 0;
     let schemas = document["components"]["schemas"]
         .as_object()
@@ -111,23 +111,27 @@ async fn examples_fit_their_schemas() {
     for (name, schema) in schemas {
         if let Some(example) = schema.get("example") {
             n_examples += 1;
-            let misfits = misfits(document, schema, example);
-            assert!(misfits.is_empty(), "{name}: {misfits:?}");
+            let violations = violations(document, schema, example);
+            assert!(violations.is_empty(), "{name}: {violations:?}");
         }
     }
-    for operation in surface.operations() {
-        let contents = operation.described["responses"]
+    for operation in api.operations() {
+        let contents = operation.description["responses"]
             .as_object()
             .expect("responses");
         let answers = contents
             .values()
             .map(|response| &response["content"]["application/json"]);
-        let request = &operation.described["requestBody"]["content"]["application/json"];
+        let request = &operation.description["requestBody"]["content"]["application/json"];
         for content in answers.chain([request]) {
             if let Some(example) = content.get("example") {
                 n_examples += 1;
-                let misfits = misfits(document, &content["schema"], example);
-                assert!(misfits.is_empty(), "{}: {misfits:?}", operation.name());
+                let violations = violations(document, &content["schema"], example);
+                assert!(
+                    violations.is_empty(),
+                    "{}: {violations:?}",
+                    operation.name()
+                );
             }
         }
     }
@@ -135,14 +139,14 @@ async fn examples_fit_their_schemas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn examples_ask_for_nothing_but_the_sample_site() {
-    let surface = Surface::start().await;
-    for operation in surface.operations() {
-        let Some(example) = operation.example(&surface.document) else {
+async fn examples_use_only_the_sample_site() {
+    let api = Api::start().await;
+    for operation in api.operations() {
+        let Some(example) = operation.example(&api.document) else {
             continue;
         };
         let text = example.to_string();
-        // What is handed in, and who is told, is not fetched.
+        // Uploaded pages and the destination of alerts are not fetched.
         let is_fetched = !["/transform", "/notices"]
             .iter()
             .any(|end| operation.path.ends_with(end));
@@ -157,16 +161,16 @@ async fn examples_ask_for_nothing_but_the_sample_site() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_of_entries_also_come_as_lines() {
-    let surface = Surface::start().await;
+async fn lists_of_entries_are_available_as_jsonl() {
+    let api = Api::start().await;
     let mut n_checked = 0;
-    for operation in surface.operations() {
-        let content = &operation.described["responses"]["200"]["content"];
+    for operation in api.operations() {
+        let content = &operation.description["responses"]["200"]["content"];
         if !content["application/jsonl"].is_object() {
             continue;
         }
         let body = operation
-            .example(&surface.document)
+            .example(&api.document)
             .cloned()
             .unwrap_or(json!(null));
         let body = if body.is_null() {
@@ -174,15 +178,19 @@ async fn lists_of_entries_also_come_as_lines() {
         } else {
             body.to_string()
         };
-        let answer = surface
+        let answer = api
             .send(&operation, &[("accept", "application/jsonl")], body)
             .await;
         assert_eq!(answer.status, 200, "{}", operation.name());
         assert_eq!(answer.header("content-type"), "application/jsonl");
         let entry = json!({"$ref": "#/components/schemas/PageEntry"});
         for line in answer.lines() {
-            let misfits = misfits(&surface.document, &entry, &line);
-            assert!(misfits.is_empty(), "{}: {misfits:?}", operation.name());
+            let violations = violations(&api.document, &entry, &line);
+            assert!(
+                violations.is_empty(),
+                "{}: {violations:?}",
+                operation.name()
+            );
         }
         n_checked += 1;
     }

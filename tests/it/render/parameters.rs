@@ -1,10 +1,10 @@
-//! What a caller may ask of the browser.
+//! Request parameters for the browser.
 
 use serde_json::{Value, json};
 
 use super::{Stage, content};
 
-/// A form that answers with a fetch.
+/// A form that fetches and then shows a greeting.
 const FORM: &str = "<form id=f><input id=name name=name><button id=go>Go</button></form><p id=out></p><script>\
     document.getElementById('f').addEventListener('submit', async (event) => { event.preventDefault(); \
       const name = document.getElementById('name').value; await fetch('/page'); \
@@ -26,24 +26,24 @@ async fn steps_fill_a_form_submit_it_and_wait() {
             .await;
         assert!(content(&entry).contains("Hello, Ada!"), "{entry}");
     }
-    // smart goes to the browser at once.
+    // Such a request is rendered at once in `smart` mode.
     let steps = json!({"/form": [{"Click": "#nothing"}, {"Click": "#go"}]});
     let body = json!({"url": url, "return_format": "text", "automation_scripts": steps});
     let entry = stage.app.fine(body).await;
     assert_eq!(entry["metadata"]["rendered_by"], "browser");
-    let told = &entry["metadata"]["automation_data"];
-    assert_eq!(told[0]["step"], 1, "{told}");
+    let reported = &entry["metadata"]["automation_data"];
+    assert_eq!(reported[0]["step"], 1, "{reported}");
     assert!(
-        told[0]["error"].as_str().unwrap().contains("#nothing"),
-        "{told}"
+        reported[0]["error"].as_str().unwrap().contains("#nothing"),
+        "{reported}"
     );
-    assert_eq!(told.as_array().unwrap().len(), 1, "{told}");
-    stage.ends().await;
+    assert_eq!(reported.as_array().unwrap().len(), 1, "{reported}");
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn scripts_run_before_and_after_the_page_and_their_errors_are_told() {
+async fn scripts_run_before_and_after_the_page_and_their_errors_are_reported() {
     let stage = Stage::new().await;
     let url = stage.page("/", "<p id=a></p><script>document.getElementById('a').textContent = 'early ' + window.given</script>");
     let more = json!({"evaluate_on_new_document": "window.given = 'gift'",
@@ -56,14 +56,14 @@ async fn scripts_run_before_and_after_the_page_and_their_errors_are_told() {
     let throws = json!({"execution_scripts": {"/": "throw new Error('mine')"}});
     let entry = stage.rendered(&url, throws).await;
     assert!(content(&entry).contains("early"), "{entry}");
-    let told = entry["metadata"]["automation_data"].to_string();
-    assert!(told.contains("mine"), "{told}");
-    stage.ends().await;
+    let reported = entry["metadata"]["automation_data"].to_string();
+    assert!(reported.contains("mine"), "{reported}");
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn waits_combine_and_what_did_not_come_is_told() {
+async fn waits_combine_and_unmet_ones_are_reported() {
     let stage = Stage::new().await;
     let url = stage.page("/", "<p id=p>waiting</p><script>setTimeout(() => { document.getElementById('p').className = 'ready'; \
         document.getElementById('p').textContent = 'ready now'; }, 1200)</script>");
@@ -94,12 +94,12 @@ async fn waits_combine_and_what_did_not_come_is_told() {
         assert_eq!(status, 400);
         assert!(error.contains(named), "{error}");
     }
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn who_asks_is_what_the_caller_says_and_for_its_origin_alone() {
+async fn caller_headers_are_sent_to_the_pages_origin_only() {
     let stage = Stage::with(|world| world.allow_private = &["127.0.0.0/8"]).await;
     let other = trawl_tests::FakeSite::start_at("127.0.0.2").await;
     other.put("/x.js", "text/javascript", "document.title = 'loaded'");
@@ -125,15 +125,15 @@ async fn who_asks_is_what_the_caller_says_and_for_its_origin_alone() {
     let elsewhere = other.requests().join("\n");
     assert!(elsewhere.contains("/x.js"), "{elsewhere}");
     assert!(!elsewhere.contains("canary"), "{elsewhere}");
-    // Nothing of one page is there for the next.
+    // Pages share no state.
     let entry = stage.rendered(&url, json!({})).await;
     assert!(!content(&entry).contains("sid="), "{entry}");
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn shadow_trees_and_frames_of_the_page_are_part_of_it() {
+async fn shadow_trees_and_frames_are_part_of_the_page() {
     let stage = Stage::new().await;
     stage.page("/frame", "<p>inside the frame</p>");
     let url = stage.page("/", "<my-card>slotted words</my-card><iframe src=/frame></iframe><noscript>please enable</noscript><script>\
@@ -155,12 +155,12 @@ async fn shadow_trees_and_frames_of_the_page_are_part_of_it() {
         "{text}"
     );
     assert!(!text.contains("please enable"), "{text}");
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn what_is_not_wanted_is_not_loaded() {
+async fn blocked_resources_are_not_loaded() {
     let stage = Stage::new().await;
     stage.site.put("/i.png", "image/png", vec![0; 10]);
     stage.site.put("/s.css", "text/css", "p{color:red}");
@@ -185,12 +185,12 @@ async fn what_is_not_wanted_is_not_loaded() {
         heads.contains("/i.png") && heads.contains("/s.css"),
         "{heads}"
     );
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn a_page_that_goes_on_to_another_is_the_other() {
+async fn a_page_that_navigates_returns_its_destination() {
     let stage = Stage::new().await;
     stage.page("/end", "<p>the end");
     let url = stage.page(
@@ -217,12 +217,12 @@ async fn a_page_that_goes_on_to_another_is_the_other() {
     assert_eq!(missing["status"], 404, "{missing}");
     assert!(content(&missing).contains("A page"), "{missing}");
     assert_eq!(missing["costs"]["total_cost"], 0.0);
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn parameters_that_make_no_sense_are_named() {
+async fn invalid_parameters_are_named_in_the_error() {
     let stage = Stage::new().await;
     let url = stage.site.url("/page");
     for (more, field) in [
@@ -262,5 +262,5 @@ async fn parameters_that_make_no_sense_are_named() {
     let body: Value = json!({"url": url, "request": "browser", "wait_for": 1, "full_page": true});
     let answer = stage.app.post("/scrape", &[], &body).await;
     assert_eq!(names(&answer).as_deref(), Some("full_page"));
-    stage.ends().await;
+    stage.close().await;
 }

@@ -7,7 +7,7 @@ use trawl_tests::caller::nanodollars;
 use super::{texts, world};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn links_of_a_page_come_without_its_content() {
+async fn links_are_returned_without_content() {
     let (app, site) = world().await;
     for path in ["/links", "/v1/links"] {
         let body = json!({"url": site.url("/page"), "return_format": "markdown", "limit": 1});
@@ -21,7 +21,7 @@ async fn links_of_a_page_come_without_its_content() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_handed_in_are_transformed() {
+async fn uploaded_pages_are_transformed() {
     let (app, site) = world().await;
     let data = json!([
         {"html": "<h1>One</h1><a href=x>l</a>", "url": "https://a.example/d/"},
@@ -60,7 +60,7 @@ async fn pages_handed_in_are_transformed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn credits_are_exact_in_text_and_whole_outside() {
+async fn credits_are_exact_as_text_and_whole_as_a_number() {
     let (app, site) = world().await;
     let before = app.get("/data/credits").await.json();
     assert_eq!(
@@ -76,7 +76,7 @@ async fn credits_are_exact_in_text_and_whole_outside() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sample_site_works_with_everything_closed() {
+async fn the_sample_site_needs_no_allowed_addresses() {
     let mut world = trawl_tests::World::new();
     world.allow_private = &[];
     let app = trawl_tests::TestApp::of(world).await;
@@ -113,7 +113,7 @@ async fn health_serves_a_real_page_without_a_key() {
     let health = answer.json();
     assert_eq!((answer.status, &health["status"]), (200, &json!("ok")));
     assert_eq!(health["engines"]["http"]["ok"], true);
-    // Without the format that it makes of the page it says so: it is no mere sign of life.
+    // Health renders the page in a format: without that format it reports an error.
     let manifest = std::fs::read_to_string(app.world.plugins()).unwrap();
     std::fs::write(
         app.world.plugins(),
@@ -137,7 +137,7 @@ async fn health_serves_a_real_page_without_a_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_interface_and_the_plugins_describe_themselves() {
+async fn openapi_and_plugins_are_described() {
     let (app, site) = world().await;
     let openapi = app
         .send(
@@ -216,7 +216,7 @@ async fn metrics_count_requests_and_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_path_names_a_page() {
+async fn the_path_of_fetch_is_a_url() {
     let (app, site) = world().await;
     let path = format!("/fetch/{}?q=1", site.url("/page"));
     let body =
@@ -233,7 +233,7 @@ async fn a_path_names_a_page() {
         (&got[0]["status"], got[0]["metadata"].get("title")),
         (&json!(200), None)
     );
-    // Without a scheme it is `https`, which this site does not speak.
+    // Without a scheme the URL is `https`, which this site does not support.
     let entry = &app
         .get(&format!("/fetch/{}/page", site.address))
         .await

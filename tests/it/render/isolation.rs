@@ -1,11 +1,11 @@
-//! Threats 1, 3 and 10: a page reaches what egress lets out, and nothing else, whatever way it takes.
+//! Threats 1, 3 and 10: pages reach only what egress allows, whichever web API they use.
 
 use serde_json::json;
 use trawl_tests::FakeSite;
 
 use super::{Stage, content};
 
-/// A page that tries one way towards `{}`; what it found is in its text.
+/// Ways in which a page can request `{}`.
 const WAYS: &[(&str, &str)] = &[
     ("image", "<img src='{}/secret'>"),
     ("frame", "<iframe src='{}/secret'></iframe>"),
@@ -47,9 +47,9 @@ const WAYS: &[(&str, &str)] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn no_way_of_a_page_leads_to_an_address_that_is_not_public() {
+async fn no_web_api_reaches_a_private_address() {
     let stage = Stage::new().await;
-    // 127.0.0.1 is open, where the site is; 127.0.0.2 and the server itself are not.
+    // 127.0.0.1, where the site is, is allowed; 127.0.0.2 and the server itself are not.
     let inside = FakeSite::start_at("127.0.0.2").await;
     for (name, way) in WAYS {
         let html = format!("<p>here</p>{}", way.replace("{}", &inside.url("")));
@@ -59,18 +59,18 @@ async fn no_way_of_a_page_leads_to_an_address_that_is_not_public() {
             .page(super::request(&url, json!({"wait_for": 300})))
             .await;
         match *name {
-            // The page itself went there, and is gone.
+            // The download replaced the page.
             "download" if entry["status"] == 526 => {}
             _ => assert!(content(&entry).contains("here"), "{name}: {entry}"),
         }
         assert_eq!(inside.connections(), 0, "{name}");
     }
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn a_page_that_leads_to_such_an_address_is_a_failure() {
+async fn a_page_that_navigates_to_a_private_address_is_a_failure() {
     let stage = Stage::new().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let secret = inside.url("/page");
@@ -95,22 +95,22 @@ async fn a_page_that_leads_to_such_an_address_is_a_failure() {
             );
         }
     }
-    // The server itself, although its address is open.
+    // The server itself, although its IP address is allowed.
     let own = format!("http://{}/health", stage.app.address);
     let (status, reason) = stage.app.failure(super::request(&own, json!({}))).await;
     assert_eq!(status, 526, "{reason}");
-    // Decisions: a metadata service by its address.
+    // Decisions: a metadata service by its IP address.
     let (status, _) = stage
         .app
         .failure(super::request("http://169.254.169.254/latest/", json!({})))
         .await;
     assert_eq!(status, 526);
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn service_workers_go_the_same_way() {
+async fn service_workers_are_isolated_and_removed_with_their_page() {
     let stage = Stage::new().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let worker = format!(
@@ -123,7 +123,7 @@ async fn service_workers_go_the_same_way() {
     let entry = stage.rendered(&url, json!({"wait_for": 1500})).await;
     assert!(content(&entry).contains("installed"), "{entry}");
     assert_eq!(inside.connections(), 0);
-    // It is gone with the page.
+    // It does not outlive its page.
     let before = stage
         .site
         .requests()
@@ -141,12 +141,12 @@ async fn service_workers_go_the_same_way() {
         after > before,
         "the worker of an earlier page was still there"
     );
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn other_schemes_stay_closed_to_pages() {
+async fn pages_cannot_use_other_schemes() {
     let stage = Stage::new().await;
     for target in [
         "file:///etc/passwd",
@@ -163,5 +163,5 @@ async fn other_schemes_stay_closed_to_pages() {
             .await;
         assert!(!content(&entry).contains("root:"), "{entry}");
     }
-    stage.ends().await;
+    stage.close().await;
 }

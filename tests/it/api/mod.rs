@@ -1,5 +1,5 @@
-//! The whole interface, endpoint by endpoint, as its OpenAPI document describes it: what is documented works as documented, and
-//! every wrong request is refused in one form.
+//! The whole API as its OpenAPI document describes it: every operation works as documented, and
+//! every invalid request gets the same form of error.
 
 mod documented;
 mod refusals;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use trawl::model::Nanodollars;
 use trawl_tests::{Answer, Caller, TestApp, World};
 
-/// A server with all plans, and what it says of itself.
-struct Surface {
+/// A server with all plans, and its OpenAPI document.
+struct Api {
     app: TestApp,
-    /// A caller with the operator's own key.
+    /// A client with the admin key.
     operator: Caller,
     document: Value,
-    /// A crawl of the account that has ended.
+    /// A finished crawl of the account.
     crawl: String,
-    /// First characters of a second key of the account.
+    /// Prefix of a second key of the account.
     key: String,
 }
 
@@ -26,10 +26,10 @@ struct Operation<'a> {
     method: Method,
     /// Path with its parameters filled in.
     path: String,
-    described: &'a Value,
+    description: &'a Value,
 }
 
-impl Surface {
+impl Api {
     async fn start() -> Self {
         let _by_another_test = trawl::telemetry::start_metrics();
         let app = TestApp::of(World::new()).await;
@@ -70,16 +70,16 @@ impl Surface {
         }
     }
 
-    /// Every documented operation, in the document's order.
+    /// All documented operations, in the order of the document.
     fn operations(&self) -> Vec<Operation<'_>> {
         let paths = self.document["paths"].as_object().expect("paths");
         let mut operations = Vec::new();
         for (path, methods) in paths {
-            for (method, described) in methods.as_object().expect("methods") {
+            for (method, description) in methods.as_object().expect("methods") {
                 operations.push(Operation {
                     method: method.to_uppercase().parse().expect("a method"),
-                    path: self.filled(path, described),
-                    described,
+                    path: self.filled(path, description),
+                    description,
                 });
             }
         }
@@ -87,10 +87,10 @@ impl Surface {
         operations
     }
 
-    /// A path with the documented examples in the places of its parameters.
-    fn filled(&self, path: &str, described: &Value) -> String {
+    /// A path whose parameters are replaced by their documented examples.
+    fn filled(&self, path: &str, description: &Value) -> String {
         let mut filled = path.to_owned();
-        let parameters = described["parameters"].as_array();
+        let parameters = description["parameters"].as_array();
         for parameter in parameters.into_iter().flatten() {
             let name = parameter["name"].as_str().expect("a name");
             let value = match (path.starts_with("/crawl/"), name) {
@@ -108,7 +108,7 @@ impl Surface {
         filled
     }
 
-    /// Who may call an operation.
+    /// The client that may call an operation.
     fn caller(&self, operation: &Operation<'_>) -> &Caller {
         match operation.key() {
             Some("admin") => &self.operator,
@@ -130,26 +130,26 @@ impl Surface {
 }
 
 impl Operation<'_> {
-    /// `key`, `admin`, or nothing where none is needed.
+    /// The security scheme, `key` or `admin`; none where no key is needed.
     fn key(&self) -> Option<&str> {
-        let security = self.described["security"].as_array()?;
+        let security = self.description["security"].as_array()?;
         let scheme = security.first()?.as_object()?;
         scheme.keys().next().map(String::as_str)
     }
 
-    /// The example of the request's body: its own, or that of its schema.
+    /// The example of the request body: its own, or that of its schema.
     fn example<'d>(&'d self, document: &'d Value) -> Option<&'d Value> {
-        let content = &self.described["requestBody"]["content"]["application/json"];
+        let content = &self.description["requestBody"]["content"]["application/json"];
         let schema = content["schema"]["$ref"].as_str();
         let of_schema = || document.pointer(schema?.strip_prefix('#')?)?.get("example");
         content.get("example").or_else(of_schema)
     }
 
     fn has_body(&self) -> bool {
-        self.described["requestBody"].is_object()
+        self.description["requestBody"].is_object()
     }
 
-    /// `POST /scrape`, for messages.
+    /// The name for messages, such as `POST /scrape`.
     fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
@@ -168,7 +168,7 @@ impl Operation<'_> {
         Self {
             method: self.method.clone(),
             path,
-            described: self.described,
+            description: self.description,
         }
     }
 }
