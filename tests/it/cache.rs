@@ -33,10 +33,10 @@ async fn a_cached_page_is_free_and_marked_as_a_hit() {
     for part in ["url", "status", "content"] {
         assert_eq!(first[part], again[part], "{part}");
     }
-    let told = again["metadata"].as_object().unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told["cache"]["status"], "hit");
-    assert!(told["cache"]["age_ms"].is_u64() && told["cache"]["stored_at"].is_string());
+    let metadata = again["metadata"].as_object().unwrap();
+    assert_eq!(metadata.len(), 1, "{metadata:?}");
+    assert_eq!(metadata["cache"]["status"], "hit");
+    assert!(metadata["cache"]["age_ms"].is_u64() && metadata["cache"]["stored_at"].is_string());
     assert_eq!(site.requests().len(), 1);
 
     let request = json!({"url": site.url("/page"), "metadata": true, "return_headers": true});

@@ -51,8 +51,8 @@ impl Stage {
         assert_eq!(addresses.len(), entries.len(), "{addresses:?}");
         assert_eq!(status["failed"], entries.len() - n_pages, "{status}");
         let total: i64 = entries.iter().map(Caller::total).sum();
-        let told = status["costs"]["total_cost"].as_f64().unwrap();
-        assert_eq!(total, (told * 1e9).round() as i64, "{status}");
+        let reported = status["costs"]["total_cost"].as_f64().unwrap();
+        assert_eq!(total, (reported * 1e9).round() as i64, "{status}");
         self.app.assert_settled().await;
         let skipped = format!("/crawl/{id}/skipped?limit=100000");
         let skipped = self.app.get(&skipped).await.json();

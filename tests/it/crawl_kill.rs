@@ -118,8 +118,8 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     }
     assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), wanted);
     let billed: i64 = -posts.values().sum::<i64>();
-    let told = ended["costs"]["total_cost"].as_f64().unwrap();
-    assert_eq!((told * 1e9).round() as i64, billed);
+    let reported = ended["costs"]["total_cost"].as_f64().unwrap();
+    assert_eq!((reported * 1e9).round() as i64, billed);
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
     let accounts = server.account(&["list"]);

@@ -146,8 +146,11 @@ async fn a_second_server_on_the_same_data_directory_does_not_start() {
     ];
     let output = run_program(&server.world, &arguments, b"");
     assert!(!output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("in use") && told.contains(&data), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("in use") && stderr.contains(&data),
+        "{stderr}"
+    );
     assert_eq!(server.get("/data/credits").await.status, 200);
     assert_eq!(server.account(&["list"])[0]["name"], "caller");
 }

@@ -15,7 +15,7 @@ use trawl_tests::{FakeNameServer, FakeSite};
 use crate::fetch::{Run, loopback, plan};
 
 fn get(url: &str) -> reqwest::Request {
-    reqwest::Request::new(Method::GET, url.parse().expect("an address"))
+    reqwest::Request::new(Method::GET, url.parse().expect("a URL"))
 }
 
 #[tokio::test]
@@ -214,10 +214,10 @@ async fn the_servers_own_listeners_are_always_refused() {
     let (own, other) = (FakeSite::start().await, FakeSite::start().await);
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::parse(["0.0.0.0/0", "::/0"]).expect("ranges"),
-        grants: vec![own.url("/").parse().expect("an address")],
+        grants: vec![own.url("/").parse().expect("a URL")],
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("an egress");
     egress.refuse_listener(own.address);
     for host in [
         "127.0.0.1",
@@ -251,10 +251,10 @@ async fn the_servers_own_listeners_are_always_refused() {
 async fn a_granted_address_is_reachable_for_the_operator_only() {
     let site = FakeSite::start().await;
     let egress = Egress::new(EgressConfig {
-        grants: vec![site.url("/").parse().expect("an address")],
+        grants: vec![site.url("/").parse().expect("a URL")],
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("an egress");
     assert!(egress.send_granted(get(&site.url("/page"))).await.is_ok());
     let by_caller = egress
         .send(get(&site.url("/page")), &Route::default())

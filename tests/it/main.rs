@@ -1,7 +1,7 @@
 //! End-to-end tests of the server's parts, one module per subject.
 #![allow(
     clippy::unwrap_used,
-    reason = "a test says what it expects and stops where it is not so"
+    reason = "a test panics when an expectation is not met"
 )]
 
 mod admin;

@@ -168,6 +168,6 @@ async fn a_crawl_sends_its_webhooks() {
         (&status[0]["mode"], &status[0]["links"]),
         (&json!("complete"), &json!(2))
     );
-    let told = format!("{events:?}");
-    assert!(!told.contains("canary-secret"), "{told}");
+    let sent = format!("{events:?}");
+    assert!(!sent.contains("canary-secret"), "{sent}");
 }

@@ -105,7 +105,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let told = |content: Value, tokens: [u64; 2]| {
+        let completion = |content: Value, tokens: [u64; 2]| {
             let completion = json!({
                 "id": "x", "object": "chat.completion",
                 "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
@@ -114,9 +114,9 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) -> Option<()> {
             (200, completion.to_string())
         };
         let (status, answer) = match saying {
-            ScriptedReply::Content(content) => told(content.into(), [100, 10]),
-            ScriptedReply::Head => told(Value::String(head).to_string().into(), [100, 10]),
-            ScriptedReply::ChargeOnly => told(Value::Null, [1_000_000, 1_000_000]),
+            ScriptedReply::Content(content) => completion(content.into(), [100, 10]),
+            ScriptedReply::Head => completion(Value::String(head).to_string().into(), [100, 10]),
+            ScriptedReply::ChargeOnly => completion(Value::Null, [1_000_000, 1_000_000]),
             ScriptedReply::Garbage => (200, "\u{0}<html>not a completion".to_owned()),
             ScriptedReply::Status(status) => {
                 (status, "{\"error\":{\"message\":\"no\"}}".to_owned())

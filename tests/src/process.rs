@@ -210,11 +210,11 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
 /// # Panics
 /// When it cannot be started.
 pub fn run_program(world: &World, arguments: &[&str], input: &[u8]) -> Output {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
+    let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp");
     let mut child = Command::new(program())
         .args(arguments)
         .envs(world.environment.iter().map(|(name, value)| (name, value)))
-        .env("XDG_CACHE_HOME", kept)
+        .env("XDG_CACHE_HOME", cache)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -150,16 +150,16 @@ impl World {
 
 /// The manifest without the entries for these plugins.
 fn without(manifest: &str, guests: &[&Guest]) -> String {
-    let mut kept = String::new();
+    let mut rest = String::new();
     for block in manifest.split_inclusive("\n\n") {
         let is_for = |guest: &&Guest| {
             block.contains(&format!("[[{}]]\nname = {:?}\n", guest.kind, guest.name))
         };
         if !guests.iter().any(is_for) {
-            kept += block;
+            rest += block;
         }
     }
-    kept
+    rest
 }
 
 impl Default for World {

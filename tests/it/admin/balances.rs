@@ -169,8 +169,8 @@ async fn low_balance_alerts_are_sent_once_per_crossing() {
     )
     .await;
     let all = receiver.has(4).await;
-    let told: Vec<_> = all[2..].iter().map(|one| checked(one, &secret)).collect();
-    let kinds: BTreeSet<_> = told
+    let alerts: Vec<_> = all[2..].iter().map(|one| checked(one, &secret)).collect();
+    let kinds: BTreeSet<_> = alerts
         .iter()
         .map(|(event, id, _)| (event.clone(), id.rsplit(':').next().unwrap().to_owned()))
         .collect();
@@ -179,7 +179,7 @@ async fn low_balance_alerts_are_sent_once_per_crossing() {
         kinds,
         BTreeSet::from([pair("on_low_balance", "3"), pair("on_empty_balance", "1")])
     );
-    assert!(told.iter().all(|(_, _, body)| body["credits"] == 0));
+    assert!(alerts.iter().all(|(_, _, body)| body["credits"] == 0));
 
     // A new secret signs all later events.
     let renewed = done(

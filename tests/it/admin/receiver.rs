@@ -27,10 +27,10 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let log = Log::default();
-        let kept = Arc::clone(&log);
+        let shared = Arc::clone(&log);
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&kept)));
+                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&shared)));
             }
         });
         Self { address, log }

@@ -141,10 +141,12 @@ async fn examples_match_their_schemas() {
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_use_only_the_sample_site() {
     let api = Api::start().await;
+    let mut n_examples = 0;
     for operation in api.operations() {
         let Some(example) = operation.example(&api.document) else {
             continue;
         };
+        n_examples += 1;
         let text = example.to_string();
         // Uploaded pages and the destination of alerts are not fetched.
         let is_fetched = !["/transform", "/notices"]
@@ -158,6 +160,7 @@ async fn examples_use_only_the_sample_site() {
             operation.name()
         );
     }
+    assert!(n_examples > 10, "{n_examples} examples");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,8 +51,8 @@ impl Api {
         let document = app.get("/openapi.json").await.json();
         let seed =
             json!({"url": "http://sample.trawl.test/", "limit": 2, "run_in_background": true});
-        let begun = app.post("/crawl", &[], &seed).await.json();
-        let crawl = begun["id"].as_str().expect("an id").to_owned();
+        let started = app.post("/crawl", &[], &seed).await.json();
+        let crawl = started["id"].as_str().expect("an id").to_owned();
         let state = format!("/crawl/{crawl}");
         for _ in 0..200 {
             if app.get(&state).await.json()["state"] == "ended" {

@@ -33,14 +33,14 @@ async fn an_article_keeps_its_structure_without_the_furniture() {
         .await;
     for format in formats {
         let content = entry["content"][format].as_str().unwrap();
-        for kept in [
+        for part in [
             "Where lime comes from",
             "Aachen",
             "white crust",
             "print('lime')",
             "A crust of a year",
         ] {
-            assert!(content.contains(kept), "{format} lacks {kept}: {content}");
+            assert!(content.contains(part), "{format} lacks {part}: {content}");
         }
         for dropped in ["Accept all", "Weather", "Ten kettles", "Imprint"] {
             assert!(

@@ -53,7 +53,7 @@ impl Run {
     }
 
     pub(crate) fn with_caps(egress: EgressConfig, config: FetchConfig) -> Self {
-        let egress = Egress::new(egress).expect("a door");
+        let egress = Egress::new(egress).expect("an egress");
         Self {
             fetcher: Fetcher::new(egress, config),
             jar: CookieJar::new(),
@@ -61,7 +61,7 @@ impl Run {
     }
 
     pub(crate) async fn fetch(&self, url: &str, plan: &FetchPlan) -> Result<Fetched, FetchError> {
-        let url: Url = url.parse().expect("an address");
+        let url: Url = url.parse().expect("a URL");
         let politeness = Politeness::new(&PolitenessConfig::default());
         let permit = politeness.permit(url.host_str().unwrap_or_default()).await;
         self.fetcher.fetch(&permit, &url, plan, &self.jar).await

@@ -121,13 +121,13 @@ async fn hallucinations_of_a_model_are_dropped() {
     let site = shop().await;
     // The page has neither the e-mail address nor the name; a hostile page or a bad model might
     // produce them.
-    let lies = json!({
+    let hallucinations = json!({
         "emails": [{"value": "boss@invented.example"}],
         "phones": [{"value": "+49 30 5555555"}],
         "people": [{"name": "Max Mustermann", "role": "CEO"}],
     });
     for reply in [
-        ScriptedReply::Content(lies.to_string()),
+        ScriptedReply::Content(hallucinations.to_string()),
         ScriptedReply::Garbage,
         ScriptedReply::Status(500),
     ] {

@@ -178,7 +178,7 @@ fn swaps_under_load_fail_no_call() {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "what this test tells the process that it starts"
+    reason = "the variables tell the child process what to run"
 )]
 #[test]
 fn reloads_do_not_leak_memory() {
@@ -217,11 +217,14 @@ fn run_alone(test: &str) {
         .env(ALONE, "1")
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
+    let (stdout, stderr) = (&output.stdout, &output.stderr);
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(stdout),
+        String::from_utf8_lossy(stderr),
     );
+    assert!(output.status.success(), "{stdout}{stderr}");
+    // With an unknown name the process would run no test, and succeed.
+    assert!(stdout.contains("test result: ok. 1 passed"), "{stdout}");
 }
 
 fn resident_kib() -> u64 {

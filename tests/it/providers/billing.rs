@@ -129,11 +129,11 @@ async fn a_page_ends_at_its_timeout_and_its_job_is_cancelled() {
         .vendors
         .always("provider_8", Answered::json(201, &run));
     stage.vendors.slow_down(Duration::from_millis(1_500));
-    let begun = Instant::now();
+    let started = Instant::now();
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "request_timeout": 5,
         "router": first("provider_8", GOOD_KEY)});
     let entry = stage.app.page(body).await;
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!(elapsed < Duration::from_millis(5_500), "{elapsed:?}");
     assert!(!entry["error"].is_null(), "{entry}");
     assert_eq!(vendor(&entry, "billed_cost"), 0);

@@ -72,13 +72,13 @@ async fn fallback_serves_pages_that_block_our_own_stack() {
 async fn fallback_has_time_left_when_our_own_stack_hangs() {
     let stage = Stage::with(&[pooled(2)]).await;
     let body = json!({"url": stage.site.url("/silent"), "request": "http", "router": {}, "request_timeout": 5});
-    let begun = Instant::now();
+    let started = Instant::now();
     let entry = stage.app.page(body).await;
     assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(5),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
     stage.assert_used(&["provider_2"]).await;
 }
@@ -126,8 +126,8 @@ async fn a_provider_is_preferred_and_failover_follows_the_manifest_order() {
         .always("provider_3", Answered::new(401, "text/plain", "bad key"));
     let entry = stage.page(url, prefer).await;
     assert_eq!(served_by(&entry), ("provider_5".to_owned(), 3), "{entry}");
-    let told = entry["metadata"]["provider_attempts"].as_array().unwrap();
-    let outcomes: Vec<_> = told.iter().map(|told| &told["outcome"]).collect();
+    let attempts = entry["metadata"]["provider_attempts"].as_array().unwrap();
+    let outcomes: Vec<_> = attempts.iter().map(|attempt| &attempt["outcome"]).collect();
     assert_eq!(outcomes, ["provider_error", "bad_key"]);
     // A vendor that fails is retried once before the next one is used.
     stage
@@ -147,9 +147,9 @@ async fn a_rejected_key_fails_over_to_pooled_credentials_and_is_reported() {
     let entry = stage.shop("/page", first("provider_2", BAD_KEY)).await;
     assert_eq!(served_by(&entry), ("provider_1".to_owned(), 2));
     assert_eq!(entry["costs"]["vendor"]["byok"], false);
-    let told = &entry["metadata"]["provider_attempts"][0];
+    let attempt = &entry["metadata"]["provider_attempts"][0];
     assert_eq!(
-        (&told["provider"], &told["key"], &told["outcome"]),
+        (&attempt["provider"], &attempt["key"], &attempt["outcome"]),
         (&json!("provider_2"), &json!("own"), &json!("bad_key"))
     );
     assert!(!entry.to_string().contains(BAD_KEY));
@@ -359,9 +359,9 @@ async fn a_provider_that_hangs_leaves_time_for_the_next_route() {
     hanging.delay = Duration::from_secs(60);
     stage.vendors.always("provider_2", hanging);
     let body = json!({"url": stage.site.url("/page"), "request": "http", "request_timeout": 5, "router": first("provider_2", GOOD_KEY)});
-    let begun = Instant::now();
+    let started = Instant::now();
     let entry = stage.app.page(body).await;
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(5));
     assert_eq!(served_by(&entry), (String::new(), 0));
     assert_eq!(
         entry["metadata"]["provider_attempts"][0]["outcome"],

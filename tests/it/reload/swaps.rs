@@ -91,12 +91,12 @@ async fn an_invalid_change_keeps_the_generation_and_reports_the_error() {
         ("contract", "9.0.0"),
     ] {
         break_by(what);
-        let told = |status: &serde_json::Value| {
+        let is_reported = |status: &serde_json::Value| {
             status["last_error"]["reason"]
                 .as_str()
                 .is_some_and(|text| text.contains(says))
         };
-        let (status, _) = shows(&app, told).await;
+        let (status, _) = shows(&app, is_reported).await;
         let reason = status["last_error"]["reason"].as_str().unwrap();
         eprintln!("{what}: {reason}");
         let body = json!({"url": site.url("/page"), "return_format": ["shout", "markdown"]});

@@ -13,7 +13,7 @@ async fn a_page_in_an_endless_loop_fails_alone() {
     let stage = Stage::new().await;
     let endless = stage.page("/endless", "<p>x<script>for (;;) {}</script>");
     let fine = stage.site.url("/page");
-    let begun = Instant::now();
+    let started = Instant::now();
     let stuck = stage
         .app
         .failure(request(&endless, json!({"request_timeout": 5})));
@@ -23,7 +23,7 @@ async fn a_page_in_an_endless_loop_fails_alone() {
     };
     let ((status, reason), beside) = tokio::join!(stuck, beside);
     assert_eq!(status, 524, "{reason}");
-    assert!(begun.elapsed() < Duration::from_secs(8));
+    assert!(started.elapsed() < Duration::from_secs(8));
     assert!(content(&beside).contains("A page"));
     assert!(content(&stage.rendered(&fine, json!({})).await).contains("A page"));
     stage.close().await;
@@ -154,11 +154,11 @@ async fn a_browser_that_never_starts_fails_at_the_timeout() {
     let mut world = World::new();
     let browser = WatchedBrowser::put_script(&mut world, "exec sleep 60");
     let app = TestApp::of(world).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let body = request("http://sample.trawl.test/", json!({"request_timeout": 5}));
     let (status, reason) = app.failure(body).await;
     assert_eq!(status, 524, "{reason}");
-    assert!(begun.elapsed() < Duration::from_secs(8));
+    assert!(started.elapsed() < Duration::from_secs(8));
     app.app.close().await;
     browser.assert_gone().await;
 }
@@ -195,9 +195,9 @@ async fn one_account_cannot_occupy_all_tabs() {
         .scrape(json!({"url": urls, "request": "browser", "wait_for": 1500}));
     let one = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let begun = Instant::now();
+        let started = Instant::now();
         other.fine(request(&fine, json!({}))).await;
-        begun.elapsed()
+        started.elapsed()
     };
     let (entries, waited) = tokio::join!(many, one);
     assert!(entries.iter().all(|entry| entry["error"].is_null()));

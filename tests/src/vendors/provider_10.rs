@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{
-    Field, address, cookies_shown, country_code, device, flag_of, headers_shown, json_fields,
-    known_fields, statuses, text_of, text_pairs, without_cookies,
+    Field, cookies_shown, country_code, device, flag_of, headers_shown, json_fields, known_fields,
+    statuses, text_of, text_pairs, url_field, without_cookies,
 };
 use super::{
     Answered, Asked, IMAGE, KeyState, Target, TargetRequest, Vendor, from_base64, to_base64,
@@ -167,7 +167,7 @@ fn wanted(asked: &Asked) -> Result<(Job, TargetRequest), String> {
             .map(country_code)
             .transpose()?,
         screenshot: (render == Some("png")).then_some("window"),
-        ..TargetRequest::new(&address(&task)?)
+        ..TargetRequest::new(&url_field(&task)?)
     };
     Ok((job, wanted))
 }

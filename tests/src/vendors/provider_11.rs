@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::read::{
-    Field, address, cookies_shown, country_code, device, flag_of, headers_shown, json_fields,
-    statuses, text_of, text_pairs, without_cookies,
+    Field, cookies_shown, country_code, device, flag_of, headers_shown, json_fields, statuses,
+    text_of, text_pairs, url_field, without_cookies,
 };
 use super::{
     Answered, Asked, IMAGE, KeyState, RETRY_AFTER, Target, TargetRequest, Vendor, from_base64,
@@ -80,7 +80,7 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
     one_of("target", &["universal"])?;
     let pool = one_of("proxy_pool", &["standard", "premium"])?;
     let headless = one_of("headless", &["html", "png"])?;
-    let url = address(&task)?;
+    let url = url_field(&task)?;
     if url.chars().count() > LONGEST_URL {
         return Err(format!("\"url\" is longer than {LONGEST_URL} characters"));
     }

@@ -127,7 +127,7 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if wait_for.is_some() && !render {
         return Err("wait_for_selector needs render=true".to_owned());
     }
-    let picture = flag(asked, "screenshot")?;
+    let screenshot = flag(asked, "screenshot")?;
     let keeps = flag(asked, "keep_headers")? && !ultra;
     let forwarded = asked.headers.iter().filter(|(name, _)| {
         keeps && !name.starts_with(PREFIX) && !OF_THE_CALL.contains(&name.as_str())
@@ -139,11 +139,11 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
         headers: forwarded.cloned().collect(),
         cookies: cookies.map(cookies_of).unwrap_or_default(),
         // A screenshot needs a browser, which the vendor starts without being asked.
-        javascript: render || picture,
+        javascript: render || screenshot,
         wait_for: wait_for.map(str::to_owned),
         country: country.map(str::to_uppercase),
         residential: premium || ultra,
-        screenshot: picture.then_some("window"),
+        screenshot: screenshot.then_some("window"),
         ..TargetRequest::new(url)
     })
 }
@@ -340,7 +340,7 @@ mod tests {
         let missing = get("missing", &[]);
         assert_eq!(missing.status, 404);
         assert_eq!(header(&missing, "sa-credit-cost"), Some("1"));
-        for (path, status, told) in [
+        for (path, status, reported) in [
             ("busy", 500, Some("503")),
             ("forbidden", 500, Some("403")),
             ("blocked", 500, Some("403")),
@@ -351,7 +351,7 @@ mod tests {
         ] {
             let answer = get(path, &[]);
             assert_eq!(answer.status, status, "{path}");
-            assert_eq!(header(&answer, "sa-statuscode"), told, "{path}");
+            assert_eq!(header(&answer, "sa-statuscode"), reported, "{path}");
             assert_eq!(header(&answer, "sa-credit-cost"), None, "{path}");
         }
         let query = [("api_key", GOOD_KEY), ("url", "http://a.nowhere.example/")];

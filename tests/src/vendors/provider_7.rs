@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{
-    Field, address, country, flag_of, grouped_headers, json_fields, method, text_of, text_pairs,
+    Field, country, flag_of, grouped_headers, json_fields, method, text_of, text_pairs, url_field,
     without_cookies,
 };
 use super::{
@@ -79,7 +79,7 @@ impl Vendor for BrightData {
 }
 
 fn wanted(task: &Map<String, Value>) -> Result<TargetRequest, String> {
-    let url = address(task)?;
+    let url = url_field(task)?;
     match text_of(task, "format") {
         Some("raw" | "json") => {}
         Some(_) => return Err("\"format\" must be one of [raw, json]".to_owned()),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::read::{
-    Field, address, country, json_fields, known_fields, text_of, text_pairs, without_cookies,
+    Field, country, json_fields, known_fields, text_of, text_pairs, url_field, without_cookies,
 };
 use super::{
     Answered, Asked, IMAGE, KeyState, RETRY_AFTER, TURNED_AWAY, Target, TargetPage, TargetRequest,
@@ -151,7 +151,7 @@ fn smart_wanted(asked: &Asked) -> Result<TargetRequest, String> {
     let pictured = formats.is_some_and(|formats| formats.contains(&json!("screenshot")));
     Ok(TargetRequest {
         screenshot: pictured.then_some("window"),
-        ..TargetRequest::new(&address(&task)?)
+        ..TargetRequest::new(&url_field(&task)?)
     })
 }
 
@@ -227,7 +227,7 @@ fn content_wanted(asked: &Asked) -> Result<TargetRequest, String> {
         script: (!scripts.is_empty()).then(|| scripts.join("\n")),
         country: asked.param("proxyCountry").map(country).transpose()?,
         residential: proxy == Some("residential"),
-        ..TargetRequest::new(&address(&task)?)
+        ..TargetRequest::new(&url_field(&task)?)
     })
 }
 

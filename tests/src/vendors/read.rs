@@ -46,7 +46,7 @@ pub(super) fn flag_of(fields: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// The field `url`, an HTTP or HTTPS URL.
-pub(super) fn address(fields: &Map<String, Value>) -> Result<String, String> {
+pub(super) fn url_field(fields: &Map<String, Value>) -> Result<String, String> {
     let url = text_of(fields, "url").ok_or("\"url\" is required")?;
     let rest = url
         .strip_prefix("https://")

@@ -106,8 +106,8 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
         return Err(invalid("url: IP addresses are not supported"));
     }
     let (plain, html) = (flag(body, "httpResponseBody")?, flag(body, "browserHtml")?);
-    let picture = flag(body, "screenshot")?;
-    let javascript = html || picture;
+    let screenshot = flag(body, "screenshot")?;
+    let javascript = html || screenshot;
     if plain == javascript {
         return Err(unprocessable("ask for httpResponseBody or for a browser"));
     }
@@ -147,7 +147,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
     let options = body.get("screenshotOptions").unwrap_or(&json!({})).clone();
     only(&options, &["format", "fullPage"])?;
     one_of(&options, "format", &["png", "jpeg"])?;
-    wanted.screenshot = match (picture, flag(&options, "fullPage")?) {
+    wanted.screenshot = match (screenshot, flag(&options, "fullPage")?) {
         (false, _) => None,
         (true, false) => Some("window"),
         (true, true) => Some("full_page"),

@@ -59,8 +59,8 @@ fn a_page_comes_as_base64_with_its_facts() {
             .contains(&("request-id".to_owned(), "req-1".to_owned()))
     );
     assert_eq!(plain("missing", &json!({})).1["statusCode"], 404);
-    let picture = plain("image", &json!({})).1;
-    assert_eq!(picture["httpResponseBody"], to_base64(&IMAGE));
+    let image = plain("image", &json!({})).1;
+    assert_eq!(image["httpResponseBody"], to_base64(&IMAGE));
 }
 
 #[test]

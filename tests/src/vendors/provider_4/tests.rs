@@ -39,9 +39,9 @@ fn the_envelope_contains_the_page() {
     assert_eq!(result["cookies"][0]["value"], "cod");
     assert_eq!(reply["context"]["cost"]["total"], 1);
     assert_eq!(reply["uuid"], "req-1");
-    let (_, picture) = scrape("image", &[]);
-    assert_eq!(picture["result"]["format"], "binary");
-    assert_eq!(picture["result"]["content"], to_base64(&IMAGE));
+    let (_, image) = scrape("image", &[]);
+    assert_eq!(image["result"]["format"], "binary");
+    assert_eq!(image["result"]["content"], to_base64(&IMAGE));
     let (raw, _) = scrape("page", &[("proxified_response", "true")]);
     assert_eq!(raw.body, PAGE.as_bytes());
 }
@@ -67,8 +67,8 @@ fn the_browser_supports_scripts_waits_and_screenshots() {
     assert_eq!(echo["cookies"], json!([["a", "b"]]));
     assert_eq!(echo["screenshot"], "full_page");
     assert_eq!(reply["context"]["cost"]["total"], 30);
-    let address = "http://127.0.0.1:1/scrape/screenshot/main";
-    assert_eq!(reply["result"]["screenshots"]["main"]["url"], address);
+    let url = "http://127.0.0.1:1/scrape/screenshot/main";
+    assert_eq!(reply["result"]["screenshots"]["main"]["url"], url);
     let (_, rendered) = scrape("page", &more);
     assert_eq!(rendered["result"]["content"], PAGE_RENDERED);
 }
@@ -80,8 +80,8 @@ fn a_large_body_is_fetched_with_the_key() {
     for _ in 0..2 {
         let (_, reply) = ask(&vendor, "/scrape", &query);
         assert_eq!(reply["result"]["format"], "clob");
-        let address = "http://127.0.0.1:1/scrape/blob/1";
-        assert_eq!(reply["result"]["content"], address);
+        let url = "http://127.0.0.1:1/scrape/blob/1";
+        assert_eq!(reply["result"]["content"], url);
         assert_eq!(reply["context"]["cost"]["total"], 52);
     }
     let (blob, _) = ask(&vendor, "/scrape/blob/1", &query[..1]);

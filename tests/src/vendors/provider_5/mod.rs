@@ -291,8 +291,8 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
 
 fn enveloped(asked: &Asked, page: &TargetPage) -> Value {
     let asked_for = |name: &str| !matches!(asked.param(name), None | Some("false"));
-    let pictures = PICTURES.iter().filter(|(name, _)| asked_for(name));
-    let picture =
+    let screenshots = PICTURES.iter().filter(|(name, _)| asked_for(name));
+    let screenshot =
         |(_, kind): &(&str, &str)| json!({"type": kind, "image": to_base64(&IMAGE), "error": null});
     let steps = steps(asked).unwrap_or_default();
     let done = |step: &Value| json!({"action": step["Action"], "success": true, "error": null});
@@ -302,7 +302,7 @@ fn enveloped(asked: &Asked, page: &TargetPage) -> Value {
         "networkRequests": [],
         "websocketResponses": [],
         "actionResults": steps.iter().map(done).collect::<Value>(),
-        "screenShots": pictures.map(picture).collect::<Value>(),
+        "screenShots": screenshots.map(screenshot).collect::<Value>(),
         "frames": [],
     })
 }

@@ -160,7 +160,7 @@ fn invalid_parameters_are_refused() {
 
 #[test]
 fn failures_have_documented_statuses() {
-    for (path, status, told, cost) in [
+    for (path, status, reported, cost) in [
         ("missing", 404, Some("404"), Some("1")),
         ("busy", 503, Some("503"), Some("0")),
         ("forbidden", 403, Some("403"), Some("0")),
@@ -172,7 +172,7 @@ fn failures_have_documented_statuses() {
     ] {
         let (answer, _) = get(path, &[CLEAR], &[]);
         assert_eq!(answer.status, status, "{path}");
-        assert_eq!(header(&answer, "scrape.do-initial-status-code"), told);
+        assert_eq!(header(&answer, "scrape.do-initial-status-code"), reported);
         assert_eq!(header(&answer, "scrape.do-request-cost"), cost);
     }
     assert_eq!(get("busy", &[], &[]).0.status, 502);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::read::{
-    Field, address, json_fields, known_fields, method, text_of, text_pairs, without_cookies,
+    Field, json_fields, known_fields, method, text_of, text_pairs, url_field, without_cookies,
 };
 use super::super::{Asked, TargetRequest};
 
@@ -140,7 +140,7 @@ fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<TargetRequest,
         script: text_after("evaluate("),
         country,
         residential,
-        ..TargetRequest::new(&address(start)?)
+        ..TargetRequest::new(&url_field(start)?)
     })
 }
 
