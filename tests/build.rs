@@ -1,5 +1,5 @@
-//! Looks for the tools that some tests need. A test whose tool is missing is compiled as ignored, with
-//! the reason, because the test runner cannot mark a test as ignored while it runs.
+//! Looks for the tools that some tests need. A test whose tool is missing is compiled as ignored,
+//! with the reason, because the test runner cannot mark a test as ignored while it runs.
 //!
 //! - `no_browser`: there is no browser. Otherwise `TRAWL_TEST_BROWSER` is its path.
 //! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
@@ -41,8 +41,8 @@ fn find_browser() {
         return;
     }
     println!("cargo::rustc-cfg=no_browser");
-    // Cargo runs this script, and compiles the tests, at every build while a watched file is missing.
-    // It watches the search path instead, which changes when a browser is installed.
+    // While a watched file is missing, cargo runs this script and compiles the tests at every
+    // build. It watches the search path instead, which changes when a browser is installed.
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         watch(folder);
     }

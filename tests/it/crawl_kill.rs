@@ -94,7 +94,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     assert!(n_met >= 5, "only {n_met} kills met a running crawl");
 
     let pages = delivered(&server, &id).await;
-    let wanted: BTreeSet<String> = (1..=PAGES)
+    let expected: BTreeSet<String> = (1..=PAGES)
         .map(|n| site.url(&format!("/tree/{n}")))
         .collect();
     // The root links to `/tree/0`, which does not exist.
@@ -104,7 +104,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         .filter(|url| **url != missing)
         .cloned()
         .collect();
-    assert_eq!(good, wanted);
+    assert_eq!(good, expected);
     assert_eq!(pages[&missing], 404);
     assert_eq!(ended["pages"], PAGES + 1);
 
@@ -116,7 +116,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         let twice = posts.insert(url.to_owned(), post["amount"].as_i64().unwrap());
         assert!(twice.is_none(), "billed twice: {post}");
     }
-    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), wanted);
+    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), expected);
     let billed: i64 = -posts.values().sum::<i64>();
     let reported = ended["costs"]["total_cost"].as_f64().unwrap();
     assert_eq!((reported * 1e9).round() as i64, billed);

@@ -109,8 +109,8 @@ async fn robots_txt_applies_by_user_agent_and_lists_sitemaps() {
     let request =
         json!({"url": url, "request": "http", "user_agent": "Sneaky/1.0", "sitemap": true});
     let entries = crawled(&app, &request).await;
-    let wanted = ["/start", "/open", "/hidden"].map(str::to_owned);
-    assert_eq!(paths(&site, &entries), BTreeSet::from(wanted));
+    let expected = ["/start", "/open", "/hidden"].map(str::to_owned);
+    assert_eq!(paths(&site, &entries), BTreeSet::from(expected));
     assert!(!site.requests().iter().any(|head| head.contains("/private")));
     let rude = json!({"url": url, "request": "http", "respect_robots": false});
     assert!(paths(&site, &crawled(&app, &rude).await).contains("/private/x"));

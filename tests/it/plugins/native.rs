@@ -7,8 +7,8 @@ use trawl::plugins::{Fault, PageView};
 
 use super::{PluginFolder, document, fault, render, text, view};
 
-/// A folder with the native test format, compiled with these `--cfg` flags, and a manifest entry for
-/// it with the lines `more`.
+/// A folder with the native test format, compiled with these `--cfg` flags, and a manifest entry
+/// for it with the lines `more`.
 #[expect(
     clippy::disallowed_methods,
     reason = "cargo passes its compiler in the environment"

@@ -1,4 +1,4 @@
-//! Pages rendered by a real browser: results, parameters, network isolation and recovery from faults.
+//! Pages rendered by a real browser: results, parameters, network isolation, recovery from faults.
 //! Without a browser these tests are ignored: see `build.rs`.
 
 mod apps;

@@ -157,10 +157,12 @@ async fn a_crawl_follows_links_added_by_scripts() {
     let entries = entries.as_array().unwrap();
     assert_eq!(entries.len(), 4, "{entries:?}");
     for n in [11, 22, 33] {
-        let wanted = format!("number {n}");
+        let expected = format!("number {n}");
         assert!(
-            entries.iter().any(|entry| content(entry).contains(&wanted)),
-            "{wanted}"
+            entries
+                .iter()
+                .any(|entry| content(entry).contains(&expected)),
+            "{expected}"
         );
     }
     stage.app.assert_settled().await;

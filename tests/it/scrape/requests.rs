@@ -92,7 +92,7 @@ async fn the_key_is_accepted_with_and_without_bearer() {
 async fn refusals_name_the_parameter_and_fetch_nothing() {
     let (app, site) = world().await;
     let url = site.url("/page");
-    for (body, wanted) in [
+    for (body, expected) in [
         (json!({}), "url"),
         (json!({"url": ""}), "url"),
         (json!([]), "url"),
@@ -114,7 +114,7 @@ async fn refusals_name_the_parameter_and_fetch_nothing() {
     ] {
         let (status, error) = app.refused(&body).await;
         assert_eq!(status, 400, "{body}");
-        assert!(error.contains(wanted), "{body}: {error}");
+        assert!(error.contains(expected), "{body}: {error}");
     }
     let (status, error) = app
         .refused(&json!({"url": url, "return_format": "pdf"}))

@@ -8,8 +8,8 @@ use trawl_tests::{TestApp, World};
 
 use super::{CRAWL, LINKS, SCRAPE};
 
-/// A forward proxy that answers every request itself, with its name in the text and in a link. It ends
-/// with the test.
+/// A forward proxy that answers every request itself, with its name in the text and in a link. It
+/// ends with the test.
 async fn proxy(name: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("bound"));

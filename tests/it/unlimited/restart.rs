@@ -108,19 +108,19 @@ async fn a_crawl_resumes_under_its_plan_with_its_slot() {
 async fn seats_are_charged_once_despite_kills() {
     let mut server = start("400");
     for seats in 1..=SEATS {
-        let wanted = seats.to_string();
+        let count = seats.to_string();
         for round in 0..ROUNDS {
             let data = server.world.data();
             let data = data.to_str().unwrap();
             let words = [
-                "account", "--json", "--data", data, "seats", "caller", &wanted,
+                "account", "--json", "--data", data, "seats", "caller", &count,
             ];
             // The server responds in time or not, or the command opens the store itself.
             let after = Duration::from_millis(2 + round * 4 + u64::from(seats) % 4);
             server.kill_during(&words, after);
             server.start_again();
         }
-        let after = server.account(&["seats", "caller", &wanted]);
+        let after = server.account(&["seats", "caller", &count]);
         assert_eq!(after["subscription"]["seats"], seats);
         assert_eq!(after["balance"], (400 - 20 * i64::from(seats)) * DOLLAR);
     }

@@ -223,14 +223,15 @@ pub const LARGE_BYTES: usize = 6_000_000;
 
 impl Target {
     /// The result of fetching this URL.
-    pub fn of(wanted: &TargetRequest) -> Self {
-        let rest = wanted.url.split_once("://").map_or("", |(_, rest)| rest);
+    pub fn of(request: &TargetRequest) -> Self {
+        let rest = request.url.split_once("://").map_or("", |(_, rest)| rest);
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         if host.ends_with(".nowhere.example") {
             return Self::Unreachable;
         }
         let path = path.split(['?', '#']).next().unwrap_or_default();
-        let html = |status, body: &str| page(status, &wanted.url, "text/html; charset=utf-8", body);
+        let html =
+            |status, body: &str| page(status, &request.url, "text/html; charset=utf-8", body);
         Self::Page(match path {
             "blocked" => return Self::Blocked,
             "slow" => return Self::Slow,
@@ -240,8 +241,13 @@ impl Target {
             "missing" => html(404, "<h1>Not here</h1>"),
             "busy" => html(503, "<h1>Busy</h1>"),
             "forbidden" => html(403, "<h1>Forbidden</h1>"),
-            "image" => page(200, &wanted.url, "image/png", IMAGE),
-            "json" => page(200, &wanted.url, "application/json", r#"{"fish": ["cod"]}"#),
+            "image" => page(200, &request.url, "image/png", IMAGE),
+            "json" => page(
+                200,
+                &request.url,
+                "application/json",
+                r#"{"fish": ["cod"]}"#,
+            ),
             "moved" => {
                 let url = format!("http://{host}/page");
                 TargetPage {
@@ -251,12 +257,12 @@ impl Target {
             }
             "echo" => page(
                 200,
-                &wanted.url,
+                &request.url,
                 "application/json",
-                wanted.shown().to_string(),
+                request.shown().to_string(),
             ),
             "large" => html(200, &format!("<p>{}</p>", "x".repeat(LARGE_BYTES))),
-            _ if wanted.javascript => html(200, PAGE_RENDERED),
+            _ if request.javascript => html(200, PAGE_RENDERED),
             _ => html(200, PAGE),
         })
     }

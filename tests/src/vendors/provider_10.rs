@@ -75,8 +75,8 @@ impl Vendor for Oxylabs {
         if asked.json().is_null() {
             return refusal(422, "The payload is not valid JSON");
         }
-        match wanted(asked) {
-            Ok((job, wanted)) => served(&job, &wanted),
+        match parse_request(asked) {
+            Ok((job, request)) => served(&job, &request),
             Err(reason) => refusal(400, &reason),
         }
     }
@@ -88,7 +88,7 @@ struct Job {
     successful: Vec<u16>,
 }
 
-fn wanted(asked: &Asked) -> Result<(Job, TargetRequest), String> {
+fn parse_request(asked: &Asked) -> Result<(Job, TargetRequest), String> {
     if let Some(unknown) = asked.unknown_param(&[]) {
         return Err(format!("Unknown parameter {unknown}"));
     }
@@ -155,7 +155,7 @@ fn wanted(asked: &Asked) -> Result<(Job, TargetRequest), String> {
             .and_then(statuses)
             .unwrap_or_default(),
     };
-    let wanted = TargetRequest {
+    let request = TargetRequest {
         method: method.to_owned(),
         body,
         headers,
@@ -169,7 +169,7 @@ fn wanted(asked: &Asked) -> Result<(Job, TargetRequest), String> {
         screenshot: (render == Some("png")).then_some("window"),
         ..TargetRequest::new(&url_field(&task)?)
     };
-    Ok((job, wanted))
+    Ok((job, request))
 }
 
 /// A list of keys and values as one object.
@@ -223,13 +223,13 @@ fn instructions(task: &Map<String, Value>) -> Result<(Option<u64>, Option<String
     Ok((wait_ms, wait_for))
 }
 
-fn served(job: &Job, wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
+fn served(job: &Job, request: &TargetRequest) -> Answered {
+    match Target::of(request) {
         Target::Page(page) if !(page.status < 400 || job.successful.contains(&page.status)) => {
-            faulted(613, wanted)
+            faulted(613, request)
         }
         Target::Page(page) => {
-            let content = match wanted.screenshot {
+            let content = match request.screenshot {
                 Some(_) => to_base64(&IMAGE),
                 None if job.base64 => to_base64(&page.body),
                 None => page.text(),
@@ -246,8 +246,8 @@ fn served(job: &Job, wanted: &TargetRequest) -> Answered {
             });
             replied(&json!([result]))
         }
-        Target::Blocked => faulted(612, wanted),
-        Target::Unreachable => faulted(613, wanted),
+        Target::Blocked => faulted(612, request),
+        Target::Unreachable => faulted(613, request),
         Target::Slow => refusal(408, "Request timed out"),
         Target::VendorDown => refusal(500, "Internal Server Error"),
         Target::Garbage => Answered::json(200, &json!({"hello": "world"})),
@@ -255,13 +255,13 @@ fn served(job: &Job, wanted: &TargetRequest) -> Answered {
     }
 }
 
-fn faulted(status: u16, wanted: &TargetRequest) -> Answered {
+fn faulted(status: u16, request: &TargetRequest) -> Answered {
     replied(&json!([{
         "content": "",
         "created_at": "2026-11-21 10:00:00",
         "updated_at": "2026-11-21 10:00:02",
         "page": 1,
-        "url": wanted.url,
+        "url": request.url,
         "job_id": JOB,
         "status_code": status,
     }]))

@@ -58,15 +58,15 @@ impl Vendor for Decodo {
             }
             KeyState::Good => {}
         }
-        match wanted(asked) {
-            Ok((successful, wanted)) => served(&successful, &wanted),
+        match parse_request(asked) {
+            Ok((successful, request)) => served(&successful, &request),
             Err(reason) => invalid(&reason),
         }
     }
 }
 
 /// The target's statuses that count as success, and the task.
-fn wanted(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
+fn parse_request(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
     if let Some(unknown) = asked.unknown_param(&[]) {
         return Err(format!("\"{unknown}\" is not allowed"));
     }
@@ -111,7 +111,7 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
         }
     }
     let successful = task.get("successful_status_codes").and_then(statuses);
-    let wanted = TargetRequest {
+    let request = TargetRequest {
         method: method.to_uppercase(),
         body,
         headers,
@@ -122,16 +122,16 @@ fn wanted(asked: &Asked) -> Result<(Vec<u16>, TargetRequest), String> {
         screenshot: (headless == Some("png")).then_some("window"),
         ..TargetRequest::new(&url)
     };
-    Ok((successful.unwrap_or_default(), wanted))
+    Ok((successful.unwrap_or_default(), request))
 }
 
-fn served(successful: &[u16], wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
+fn served(successful: &[u16], request: &TargetRequest) -> Answered {
+    match Target::of(request) {
         Target::Page(page) if !(page.status < 400 || successful.contains(&page.status)) => {
-            faulted(wanted)
+            faulted(request)
         }
         Target::Page(page) => {
-            let content = match wanted.screenshot {
+            let content = match request.screenshot {
                 Some(_) => to_base64(&IMAGE),
                 None => page.text(),
             };
@@ -151,7 +151,7 @@ fn served(successful: &[u16], wanted: &TargetRequest) -> Answered {
                 json!({"status": "failed", "message": "The target turned all attempts away"});
             Answered::json(200, &failed)
         }
-        Target::Unreachable => faulted(wanted),
+        Target::Unreachable => faulted(request),
         Target::Slow => refusal(524, "Timeout"),
         Target::VendorDown => refusal(500, "Internal server error"),
         Target::Garbage => Answered::json(200, &json!({"hello": "world"})),
@@ -159,9 +159,9 @@ fn served(successful: &[u16], wanted: &TargetRequest) -> Answered {
     }
 }
 
-fn faulted(wanted: &TargetRequest) -> Answered {
+fn faulted(request: &TargetRequest) -> Answered {
     replied(&json!({
-        "content": "", "headers": {}, "cookies": [], "status_code": 613, "url": wanted.url, "task_id": TASK,
+        "content": "", "headers": {}, "cookies": [], "status_code": 613, "url": request.url, "task_id": TASK,
     }))
 }
 

@@ -49,14 +49,14 @@ impl Vendor for ScrapingBee {
             }
             KeyState::Good => {}
         }
-        match wanted(asked) {
-            Ok(wanted) => served(asked, &wanted),
+        match parse_request(asked) {
+            Ok(request) => served(asked, &request),
             Err(reason) => refusal(400, &reason),
         }
     }
 }
 
-fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
+fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     if let Some(unknown) = asked.unknown_param(&PARAMETERS) {
         return Err(format!("Unknown arguments: {unknown}"));
     }
@@ -129,15 +129,15 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     })
 }
 
-fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
-        Target::Page(page) => delivered(asked, wanted, &page),
+fn served(asked: &Asked, request: &TargetRequest) -> Answered {
+    match Target::of(request) {
+        Target::Page(page) => delivered(asked, request, &page),
         // The vendor reports an unreachable host like a 503 of the target, at no cost.
         Target::Unreachable => Answered::new(503, "text/plain", "Proxy connection error")
             .header("Spb-initial-status-code", 503)
             .header("Spb-cost", 0),
         // A target that blocks the vendor is delivered like any other.
-        Target::Blocked => delivered(asked, wanted, &turned_away(wanted)),
+        Target::Blocked => delivered(asked, request, &turned_away(request)),
         Target::Slow => refusal(500, "Timeout: the request took too long"),
         Target::VendorDown => refusal(500, "Server error, try again"),
         Target::Garbage => Answered::new(200, "text/html", "<html>"),
@@ -145,10 +145,10 @@ fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, request: &TargetRequest, page: &TargetPage) -> Answered {
     let transparent = asked.param("transparent_status_code") == Some("true");
     let status = if transparent { page.status } else { 200 };
-    let credits = match (wanted.residential, wanted.javascript) {
+    let credits = match (request.residential, request.javascript) {
         _ if page.status == 503 => 0,
         (false, false) => 1,
         (false, true) => 5,
@@ -156,7 +156,7 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
         (true, true) => 25,
     };
     let answer = match asked.param("json_response") {
-        Some("true") => Answered::json(status, &enveloped(page, wanted)),
+        Some("true") => Answered::json(status, &enveloped(page, request)),
         _ => Answered::new(status, page.header("content-type"), page.body.clone()),
     };
     let facts = with_facts(answer, page, credits);
@@ -165,10 +165,10 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
     })
 }
 
-fn turned_away(wanted: &TargetRequest) -> TargetPage {
+fn turned_away(request: &TargetRequest) -> TargetPage {
     TargetPage {
         status: 403,
-        url: wanted.url.clone(),
+        url: request.url.clone(),
         headers: vec![("content-type".to_owned(), "text/html".to_owned())],
         body: TURNED_AWAY.into(),
     }
@@ -182,12 +182,12 @@ fn with_facts(answer: Answered, page: &TargetPage, credits: u32) -> Answered {
         .header("Spb-request-id", "req-1")
 }
 
-fn enveloped(page: &TargetPage, wanted: &TargetRequest) -> serde_json::Value {
+fn enveloped(page: &TargetPage, request: &TargetRequest) -> serde_json::Value {
     let is_text = std::str::from_utf8(&page.body).is_ok();
     json!({
         "body": if is_text { page.text() } else { to_base64(&page.body) },
         "type": if is_text { "html" } else { "b64_bytes" },
-        "screenshot": wanted.screenshot.map(|_| to_base64(&IMAGE)),
+        "screenshot": request.screenshot.map(|_| to_base64(&IMAGE)),
     })
 }
 

@@ -58,8 +58,8 @@ impl Vendor for ScraperApi {
             }
             KeyState::Good => {}
         }
-        match wanted(asked) {
-            Ok(wanted) => served(asked, &wanted),
+        match parse_request(asked) {
+            Ok(request) => served(asked, &request),
             Err(reason) => said(400, &reason),
         }
     }
@@ -84,7 +84,7 @@ fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
     value.map_err(|_| format!("{name} must be a number"))
 }
 
-fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
+fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     if !["GET", "POST", "PUT"].contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
@@ -148,9 +148,9 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     })
 }
 
-fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
+fn served(asked: &Asked, request: &TargetRequest) -> Answered {
     let ultra = option(asked, "ultra_premium") == Some("true");
-    let credits = match (wanted.javascript, wanted.residential, ultra) {
+    let credits = match (request.javascript, request.residential, ultra) {
         (false, _, true) => 30,
         (true, _, true) => 75,
         (true, true, false) => 25,
@@ -161,13 +161,13 @@ fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     if most.is_some_and(|most| credits > most) {
         return said(403, "This request costs more than max_cost");
     }
-    match Target::of(wanted) {
+    match Target::of(request) {
         Target::Page(page) if matches!(page.status, 200 | 404) => {
             let answer = page_as_text(asked, &page)
                 .header("sa-statuscode", page.status)
                 .header("sa-final-url", &page.url)
                 .header("sa-credit-cost", credits);
-            match wanted.screenshot {
+            match request.screenshot {
                 Some(_) => answer.header("sa-screenshot", format!("{}/screenshot/1", asked.origin)),
                 None => answer,
             }

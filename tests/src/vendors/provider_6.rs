@@ -53,8 +53,8 @@ const OF_THE_CALL: [&str; 6] = [
     "accept-encoding",
     "cookie",
 ];
-const MOST_WAIT: u64 = 30_000;
-const MOST_SESSION: u64 = 99_999;
+const WAIT_MS_MAX: u64 = 30_000;
+const SESSION_MAX: u64 = 99_999;
 /// Price of a credit in dollars, for the header with the cost in dollars.
 const CREDIT: f64 = 0.000_362_5;
 
@@ -80,8 +80,8 @@ impl Vendor for ZenRows {
             }
             KeyState::Good => {}
         }
-        match wanted(asked) {
-            Ok(wanted) => served(asked, &wanted),
+        match parse_request(asked) {
+            Ok(request) => served(asked, &request),
             Err(reason) => problem(400, "REQS004", &reason),
         }
     }
@@ -108,7 +108,7 @@ fn number(asked: &Asked, name: &str, most: u64) -> Result<Option<u64>, String> {
     }
 }
 
-fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
+fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     if !["GET", "POST", "PUT"].contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
@@ -135,7 +135,7 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     for name in ["original_status", "json_response"] {
         flag(asked, name)?;
     }
-    number(asked, "session_id", MOST_SESSION)?;
+    number(asked, "session_id", SESSION_MAX)?;
     if number(asked, "screenshot_quality", 100)? == Some(0) {
         return Err("screenshot_quality is out of range".to_owned());
     }
@@ -173,7 +173,7 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
         headers: forwarded.cloned().collect(),
         cookies: cookies.map(cookies_of).unwrap_or_default(),
         javascript,
-        wait_ms: number(asked, "wait", MOST_WAIT)?,
+        wait_ms: number(asked, "wait", WAIT_MS_MAX)?,
         wait_for: asked.param("wait_for").map(str::to_owned),
         script: script(asked)?,
         country: country.map(str::to_uppercase),
@@ -209,9 +209,9 @@ fn script(asked: &Asked) -> Result<Option<String>, String> {
     Ok(script.map(str::to_owned))
 }
 
-fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
-        Target::Page(page) => delivered(asked, wanted, &page),
+fn served(asked: &Asked, request: &TargetRequest) -> Answered {
+    match Target::of(request) {
+        Target::Page(page) => delivered(asked, request, &page),
         Target::Blocked => problem(422, "RESP001", "the content could not be had"),
         Target::Unreachable => problem(404, "RESP007", "the host cannot be resolved"),
         Target::Slow => problem(504, "CTX0002", "the operation took too long"),
@@ -221,10 +221,10 @@ fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, request: &TargetRequest, page: &TargetPage) -> Answered {
     let is_allowed = allowed(asked).is_ok_and(|codes| codes.contains(&page.status));
     let is_good = page.status < 400 || is_allowed;
-    let credits = match (wanted.residential, wanted.javascript) {
+    let credits = match (request.residential, request.javascript) {
         _ if !is_good && page.status != 404 => 0,
         (false, false) => 1,
         (false, true) => 5,
@@ -245,8 +245,8 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
     }
     let status = if is_original { page.status } else { 200 };
     let answer = if is_on(asked, "json_response") {
-        Answered::json(status, &enveloped(wanted, page))
-    } else if wanted.screenshot.is_some() {
+        Answered::json(status, &enveloped(request, page))
+    } else if request.screenshot.is_some() {
         Answered::new(status, "image/png", IMAGE)
     } else {
         Answered::new(status, page.header("content-type"), page.body.clone())
@@ -266,12 +266,12 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
         .header("Concurrency-Remaining", 4)
 }
 
-fn enveloped(wanted: &TargetRequest, page: &TargetPage) -> Value {
+fn enveloped(request: &TargetRequest, page: &TargetPage) -> Value {
     let mut reply = json!({"html": page.text(), "xhr": []});
-    if wanted.script.is_some() {
+    if request.script.is_some() {
         reply["js_instructions_report"] = json!({"instructions_succeeded": 1});
     }
-    if wanted.screenshot.is_some() {
+    if request.screenshot.is_some() {
         reply["screenshot"] = to_base64(&IMAGE).into();
     }
     reply

@@ -71,14 +71,14 @@ impl Vendor for BrightData {
             Some(zone) => return text(400, &format!("zone \"{zone}\" not found")),
             None => return invalid("\"zone\" is required"),
         }
-        match wanted(&task) {
-            Ok(wanted) => served(&task, &wanted),
+        match parse_request(&task) {
+            Ok(request) => served(&task, &request),
             Err(reason) => invalid(&reason),
         }
     }
 }
 
-fn wanted(task: &Map<String, Value>) -> Result<TargetRequest, String> {
+fn parse_request(task: &Map<String, Value>) -> Result<TargetRequest, String> {
     let url = url_field(task)?;
     match text_of(task, "format") {
         Some("raw" | "json") => {}
@@ -120,13 +120,13 @@ fn wanted(task: &Map<String, Value>) -> Result<TargetRequest, String> {
     })
 }
 
-fn served(task: &Map<String, Value>, wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
+fn served(task: &Map<String, Value>, request: &TargetRequest) -> Answered {
+    match Target::of(request) {
         Target::Page(page) if matches!(page.status, 403 | 429) => unserved(
             "http_status",
             &format!("Request failed with status code {}", page.status),
         ),
-        Target::Page(page) => match (text_of(task, "format"), wanted.screenshot) {
+        Target::Page(page) => match (text_of(task, "format"), request.screenshot) {
             (Some("json"), _) => Answered::json(200, &enveloped(&page)),
             (_, Some(_)) => with_facts(Answered::new(200, "image/png", IMAGE), &page),
             (_, None) => {
@@ -136,7 +136,7 @@ fn served(task: &Map<String, Value>, wanted: &TargetRequest) -> Answered {
         },
         Target::Blocked => unserved("reject_block", "The target refused all attempts"),
         Target::Unreachable => {
-            let rest = wanted.url.split_once("://").map_or("", |(_, rest)| rest);
+            let rest = request.url.split_once("://").map_or("", |(_, rest)| rest);
             let host = rest.split(['/', ':']).next().unwrap_or_default();
             unserved("proxy_error", &format!("Could not resolve host {host}"))
         }

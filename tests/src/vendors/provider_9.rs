@@ -103,14 +103,14 @@ impl Vendor for Browserless {
             }
             KeyState::Good => {}
         }
-        let wanted = if smart {
+        let request = if smart {
             smart_wanted(asked)
         } else {
             content_wanted(asked)
         };
-        match wanted {
-            Ok(wanted) if smart => smart_served(&wanted),
-            Ok(wanted) => content_served(&wanted),
+        match request {
+            Ok(request) if smart => smart_served(&request),
+            Ok(request) => content_served(&request),
             Err(reason) => text(400, &reason),
         }
     }
@@ -238,7 +238,7 @@ fn list<'a>(task: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'
         .flatten()
 }
 
-fn smart_served(wanted: &TargetRequest) -> Answered {
+fn smart_served(request: &TargetRequest) -> Answered {
     let gave_up = |status: Option<u16>, reason: &str| {
         let answer = json!({
             "ok": false, "statusCode": status, "content": null, "contentType": null, "headers": {},
@@ -246,8 +246,8 @@ fn smart_served(wanted: &TargetRequest) -> Answered {
         });
         Answered::json(200, &answer)
     };
-    match Target::of(wanted) {
-        Target::Page(page) => Answered::json(200, &enveloped(&page, wanted)),
+    match Target::of(request) {
+        Target::Page(page) => Answered::json(200, &enveloped(&page, request)),
         Target::Blocked => gave_up(Some(403), "All strategies were blocked by the target"),
         Target::Unreachable => gave_up(None, "net::ERR_NAME_NOT_RESOLVED"),
         Target::Slow => text(408, "Request has timed out"),
@@ -258,7 +258,7 @@ fn smart_served(wanted: &TargetRequest) -> Answered {
 }
 
 /// There are no cookies: an object cannot hold a header that occurs twice.
-fn enveloped(page: &TargetPage, wanted: &TargetRequest) -> Value {
+fn enveloped(page: &TargetPage, request: &TargetRequest) -> Value {
     let headers = page.headers.iter().filter(|(name, _)| name != "set-cookie");
     let headers: Map<String, Value> = headers
         .map(|(name, value)| (name.clone(), json!(value)))
@@ -276,24 +276,24 @@ fn enveloped(page: &TargetPage, wanted: &TargetRequest) -> Value {
         "headers": headers,
         "strategy": "http-fetch",
         "attempted": ["http-fetch"],
-        "screenshot": wanted.screenshot.map(|_| to_base64(&IMAGE)),
+        "screenshot": request.screenshot.map(|_| to_base64(&IMAGE)),
     })
 }
 
-fn content_served(wanted: &TargetRequest) -> Answered {
+fn content_served(request: &TargetRequest) -> Answered {
     let shown = |status: u16, url: &str, body: &str| {
         let url: String = url.chars().take(1000).collect();
         Answered::new(200, "text/html", body)
             .header("X-Response-Code", status)
             .header("X-Response-URL", url)
     };
-    match Target::of(wanted) {
+    match Target::of(request) {
         Target::Page(page) => shown(page.status, &page.url, &page.text()),
         // The browser delivers whatever it gets, also a response that blocks it.
-        Target::Blocked => shown(403, &wanted.url, TURNED_AWAY),
+        Target::Blocked => shown(403, &request.url, TURNED_AWAY),
         Target::Unreachable => text(
             500,
-            &format!("net::ERR_NAME_NOT_RESOLVED at {}", wanted.url),
+            &format!("net::ERR_NAME_NOT_RESOLVED at {}", request.url),
         ),
         Target::Slow => text(408, "Request has timed out"),
         Target::VendorDown => text(503, "Service Unavailable"),

@@ -43,9 +43,9 @@ const BROWSER_ONLY: [&str; 2] = ["actions", "screenshotOptions"];
 const METHODS: [&str; 8] = [
     "GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "HEAD",
 ];
-const MOST_URL: usize = 8192;
-const MOST_REQUEST: usize = 5 * 1024 * 1024;
-const MOST_SELECTOR_WAIT: f64 = 15.0;
+const URL_BYTES_MAX: usize = 8192;
+const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
+const SELECTOR_WAIT_MAX: f64 = 15.0;
 
 /// A value, or the vendor's error response.
 type Checked<T> = Result<T, Answered>;
@@ -79,19 +79,19 @@ impl Vendor for Zyte {
             KeyState::Good => {}
         }
         let body = asked.json();
-        match wanted(asked, &body) {
-            Ok(wanted) => served(&body, &wanted),
+        match parse_request(asked, &body) {
+            Ok(request) => served(&body, &request),
             Err(refusal) => refusal,
         }
     }
 }
 
-fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
+fn parse_request(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
     let content_type = asked.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(invalid("the content type is not application/json"));
     }
-    if asked.body.len() > MOST_REQUEST {
+    if asked.body.len() > REQUEST_BYTES_MAX {
         return Err(invalid("the request is too large"));
     }
     if !asked.query.is_empty() {
@@ -99,7 +99,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
     }
     only(body, &FIELDS)?;
     let url = text(body, "url")?.ok_or_else(|| invalid("url: required"))?;
-    if !(url.starts_with("http://") || url.starts_with("https://")) || url.len() > MOST_URL {
+    if !(url.starts_with("http://") || url.starts_with("https://")) || url.len() > URL_BYTES_MAX {
         return Err(invalid("url: not an address that can be used"));
     }
     if host(url).parse::<IpAddr>().is_ok() {
@@ -122,7 +122,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
     for name in ["httpResponseHeaders", "responseCookies", "followRedirect"] {
         flag(body, name)?;
     }
-    let mut wanted = TargetRequest {
+    let mut request = TargetRequest {
         method: one_of(body, "httpRequestMethod", &METHODS)?
             .unwrap_or("GET")
             .to_owned(),
@@ -134,7 +134,7 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
         ..TargetRequest::new(url)
     };
     let encoded = text(body, "httpRequestBody")?.map(from_base64);
-    wanted.body = match (text(body, "httpRequestText")?, encoded) {
+    request.body = match (text(body, "httpRequestText")?, encoded) {
         (Some(_), Some(_)) => return Err(unprocessable("two request bodies")),
         (_, Some(None)) => return Err(invalid("httpRequestBody: not base64")),
         (Some(text), None) => text.as_bytes().to_vec(),
@@ -142,18 +142,18 @@ fn wanted(asked: &Asked, body: &Value) -> Checked<TargetRequest> {
         (None, None) => Vec::new(),
     };
     for action in list(body, "actions")? {
-        act(action, &mut wanted)?;
+        act(action, &mut request)?;
     }
     let options = body.get("screenshotOptions").unwrap_or(&json!({})).clone();
     only(&options, &["format", "fullPage"])?;
     one_of(&options, "format", &["png", "jpeg"])?;
-    wanted.screenshot = match (screenshot, flag(&options, "fullPage")?) {
+    request.screenshot = match (screenshot, flag(&options, "fullPage")?) {
         (false, _) => None,
         (true, false) => Some("window"),
         (true, true) => Some("full_page"),
     };
     session(body)?;
-    Ok(wanted)
+    Ok(request)
 }
 
 fn headers(body: &Value) -> Checked<Vec<(String, String)>> {
@@ -215,7 +215,7 @@ fn session(body: &Value) -> Checked<()> {
 }
 
 /// Applies one browser action.
-fn act(action: &Value, wanted: &mut TargetRequest) -> Checked<()> {
+fn act(action: &Value, request: &mut TargetRequest) -> Checked<()> {
     let seconds = match action.get("timeout").map(Value::as_f64) {
         None => None,
         Some(Some(seconds)) if seconds > 0.0 => Some(seconds),
@@ -225,11 +225,11 @@ fn act(action: &Value, wanted: &mut TargetRequest) -> Checked<()> {
         "waitForTimeout" => {
             only(action, &["action", "timeout"])?;
             let seconds = seconds.ok_or_else(|| invalid("timeout: required"))?;
-            wanted.wait_ms = Some((seconds * 1000.0).round() as u64);
+            request.wait_ms = Some((seconds * 1000.0).round() as u64);
         }
         "waitForSelector" => {
             only(action, &["action", "selector", "timeout"])?;
-            if seconds.is_some_and(|seconds| seconds > MOST_SELECTOR_WAIT) {
+            if seconds.is_some_and(|seconds| seconds > SELECTOR_WAIT_MAX) {
                 return Err(invalid("timeout: too long"));
             }
             let selector = action.get("selector").unwrap_or(&Value::Null);
@@ -237,21 +237,21 @@ fn act(action: &Value, wanted: &mut TargetRequest) -> Checked<()> {
             one_of(selector, "type", &["css", "xpath"])?;
             one_of(selector, "state", &["visible", "attached", "hidden"])?;
             needed(selector, "type")?;
-            wanted.wait_for = Some(needed(selector, "value")?.to_owned());
+            request.wait_for = Some(needed(selector, "value")?.to_owned());
         }
         "evaluate" => {
             only(action, &["action", "source"])?;
-            wanted.script = Some(needed(action, "source")?.to_owned());
+            request.script = Some(needed(action, "source")?.to_owned());
         }
         other => return Err(invalid(&format!("actions: {other} is unknown"))),
     }
     Ok(())
 }
 
-fn served(body: &Value, wanted: &TargetRequest) -> Answered {
+fn served(body: &Value, request: &TargetRequest) -> Answered {
     let internal = |status, kind, text| problem(status, kind, "Internal Server Error", text);
-    match Target::of(wanted) {
-        Target::Page(page) => match extracted(body, wanted, &page) {
+    match Target::of(request) {
+        Target::Page(page) => match extracted(body, request, &page) {
             Some(reply) => Answered::json(200, &reply).header("request-id", "req-1"),
             None => internal(521, "/download/internal-error", "no HTML came of it"),
         },
@@ -275,7 +275,7 @@ fn served(body: &Value, wanted: &TargetRequest) -> Answered {
 }
 
 /// The response with everything that was requested; none when the browser has no HTML.
-fn extracted(body: &Value, wanted: &TargetRequest, page: &TargetPage) -> Option<Value> {
+fn extracted(body: &Value, request: &TargetRequest, page: &TargetPage) -> Option<Value> {
     let is_asked = |name: &str| body.get(name) == Some(&Value::Bool(true));
     let mut reply = json!({"url": page.url, "statusCode": page.status});
     if is_asked("httpResponseBody") {
@@ -302,7 +302,7 @@ fn extracted(body: &Value, wanted: &TargetRequest, page: &TargetPage) -> Option<
         let done = |action: &Value| json!({"action": action["action"], "status": "success", "elapsedTime": 0.25});
         reply["actions"] = actions.iter().map(done).collect();
     }
-    if wanted.screenshot.is_some() {
+    if request.screenshot.is_some() {
         reply["screenshot"] = to_base64(&IMAGE).into();
     }
     Some(reply)

@@ -131,7 +131,7 @@ fn invalid_parameters_are_refused() {
         json!({"fish": 1}),
         json!({"url": "http://10.0.0.1:80/"}),
         json!({"url": "http://[::1]/"}),
-        json!({"url": format!("http://site.example/{}", "x".repeat(MOST_URL))}),
+        json!({"url": format!("http://site.example/{}", "x".repeat(URL_BYTES_MAX))}),
         json!({"httpResponseHeaders": "true"}),
         json!({"geolocation": "us"}),
         json!({"ipType": "mobile"}),

@@ -48,9 +48,9 @@ const BROWSER_ONLY: [&str; 5] = [
 ];
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "HEAD"];
 const BLOB: &str = "/scrape/blob/";
-const PICTURE: &str = "/scrape/screenshot/";
+const SCREENSHOT: &str = "/scrape/screenshot/";
 /// Upper bound on the bytes in the envelope.
-const MOST_CONTENT: usize = 5_000_000;
+const CONTENT_BYTES_MAX: usize = 5_000_000;
 const DATACENTER: &str = "public_datacenter_pool";
 const RESIDENTIAL: &str = "public_residential_pool";
 
@@ -76,8 +76,8 @@ impl Vendor for Scrapfly {
         if asked.path != "/scrape" {
             return self.kept(asked);
         }
-        match wanted(asked) {
-            Ok(wanted) => self.served(asked, &wanted),
+        match parse_request(asked) {
+            Ok(request) => self.served(asked, &request),
             Err(reason) => refusal(&reason),
         }
     }
@@ -86,7 +86,7 @@ impl Vendor for Scrapfly {
 impl Scrapfly {
     /// A large body or a screenshot.
     fn kept(&self, asked: &Asked) -> Answered {
-        if asked.method == "GET" && asked.path.starts_with(PICTURE) {
+        if asked.method == "GET" && asked.path.starts_with(SCREENSHOT) {
             return Answered::new(200, "image/png", IMAGE);
         }
         let place = asked.path.strip_prefix(BLOB).map(str::parse::<usize>);
@@ -115,23 +115,23 @@ impl Scrapfly {
         blobs.len()
     }
 
-    fn served(&self, asked: &Asked, wanted: &TargetRequest) -> Answered {
-        let page = match Target::of(wanted) {
+    fn served(&self, asked: &Asked, request: &TargetRequest) -> Answered {
+        let page = match Target::of(request) {
             Target::Page(page) => page,
             Target::Blocked => {
-                return failed(422, "ERR::ASP::SHIELD_PROTECTION_FAILED", wanted, true);
+                return failed(422, "ERR::ASP::SHIELD_PROTECTION_FAILED", request, true);
             }
             Target::Unreachable => {
-                return failed(422, "ERR::SCRAPE::DNS_NAME_NOT_RESOLVED", wanted, false);
+                return failed(422, "ERR::SCRAPE::DNS_NAME_NOT_RESOLVED", request, false);
             }
-            Target::Slow => return failed(504, "ERR::SCRAPE::OPERATION_TIMEOUT", wanted, true),
+            Target::Slow => return failed(504, "ERR::SCRAPE::OPERATION_TIMEOUT", request, true),
             Target::VendorDown => {
                 return stated(500, "Internal Server Error", "Something broke, try again");
             }
             Target::Garbage => return Answered::json(200, &json!({"hello": "world"})),
             Target::Refused => return refusal("These options do not go with this domain"),
         };
-        let cost = cost(wanted, &page);
+        let cost = cost(request, &page);
         let budget = asked
             .param("cost_budget")
             .and_then(|text| text.parse().ok());
@@ -149,13 +149,13 @@ impl Scrapfly {
         }
         let mut result = result(&page);
         (result["content"], result["format"]) = self.content(asked, &page);
-        result["browser_data"] = if wanted.javascript {
-            json!({"javascript_evaluation_result": wanted.script.as_ref().map(|_| "")})
+        result["browser_data"] = if request.javascript {
+            json!({"javascript_evaluation_result": request.script.as_ref().map(|_| "")})
         } else {
             Value::Null
         };
         result["screenshots"] = screenshots(asked);
-        let answer = Answered::json(200, &envelope(wanted, cost, &result))
+        let answer = Answered::json(200, &envelope(request, cost, &result))
             .header("X-Scrapfly-Api-Cost", cost);
         match result["error"]["code"].as_str() {
             Some(code) => answer
@@ -168,7 +168,7 @@ impl Scrapfly {
     /// The content and the name of its format.
     fn content(&self, asked: &Asked, page: &TargetPage) -> (Value, Value) {
         let text = std::str::from_utf8(&page.body);
-        if page.body.len() > MOST_CONTENT {
+        if page.body.len() > CONTENT_BYTES_MAX {
             let address = format!("{}{BLOB}{}", asked.origin, self.keep(&page.body));
             let form = if text.is_ok() { "clob" } else { "blob" };
             return (address.into(), form.into());
@@ -215,33 +215,33 @@ fn encoded(asked: &Asked, name: &str) -> Result<Option<String>, String> {
     }
 }
 
-fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
+fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     if !METHODS.contains(&asked.method.as_str()) {
         return Err(format!("{} is not supported", asked.method));
     }
-    let mut wanted = TargetRequest::new(asked.param("url").ok_or("url is required")?);
-    if !(wanted.url.starts_with("http://") || wanted.url.starts_with("https://")) {
+    let mut request = TargetRequest::new(asked.param("url").ok_or("url is required")?);
+    if !(request.url.starts_with("http://") || request.url.starts_with("https://")) {
         return Err("url must begin with http:// or https://".to_owned());
     }
-    wanted.method = asked.method.clone();
-    wanted.body = asked.body.clone();
-    wanted.javascript = flag(asked, "render_js", false)?;
+    request.method = asked.method.clone();
+    request.body = asked.body.clone();
+    request.javascript = flag(asked, "render_js", false)?;
     for (name, value) in &asked.query {
         if let Some(header) = member(name, "headers") {
             match header.to_lowercase().as_str() {
-                "cookie" => wanted.cookies.extend(cookies_of(value)),
-                header => wanted.headers.push((header.to_owned(), value.clone())),
+                "cookie" => request.cookies.extend(cookies_of(value)),
+                header => request.headers.push((header.to_owned(), value.clone())),
             }
         } else if member(name, "screenshots").is_some() {
             let is_whole = value == "fullpage";
-            wanted.screenshot = Some(if is_whole { "full_page" } else { "window" });
+            request.screenshot = Some(if is_whole { "full_page" } else { "window" });
         } else if !PARAMETERS.contains(&name.as_str()) {
             return Err(format!("{name} is not an option"));
         }
     }
     let mut browser_only = BROWSER_ONLY.iter();
     let misplaced = browser_only.find(|name| asked.param(name).is_some());
-    if !wanted.javascript && (misplaced.is_some() || wanted.screenshot.is_some()) {
+    if !request.javascript && (misplaced.is_some() || request.screenshot.is_some()) {
         return Err("this option needs render_js=true".to_owned());
     }
     for (name, known) in [
@@ -274,22 +274,22 @@ fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
     if scenario.is_some_and(|text| serde_json::from_str::<Vec<Value>>(&text).is_err()) {
         return Err("js_scenario must be a list".to_owned());
     }
-    wanted.wait_ms = number(asked, "rendering_wait")?;
-    wanted.wait_for = asked.param("wait_for_selector").map(str::to_owned);
-    wanted.script = encoded(asked, "js")?;
-    wanted.country = country.map(str::to_uppercase);
-    wanted.residential = asked.param("proxy_pool") == Some(RESIDENTIAL);
-    Ok(wanted)
+    request.wait_ms = number(asked, "rendering_wait")?;
+    request.wait_for = asked.param("wait_for_selector").map(str::to_owned);
+    request.script = encoded(asked, "js")?;
+    request.country = country.map(str::to_uppercase);
+    request.residential = asked.param("proxy_pool") == Some(RESIDENTIAL);
+    Ok(request)
 }
 
 /// Price of a page in credits: by pool and browser, plus one for each started 100 KB beyond what is
 /// included.
-fn cost(wanted: &TargetRequest, page: &TargetPage) -> usize {
+fn cost(request: &TargetRequest, page: &TargetPage) -> usize {
     if matches!(page.status, 429 | 503) {
         return 0;
     }
-    let pool = if wanted.residential { 25 } else { 1 };
-    let (browser, included) = if wanted.javascript {
+    let pool = if request.residential { 25 } else { 1 };
+    let (browser, included) = if request.javascript {
         (5, 3_000_000)
     } else {
         (0, 1_000_000)
@@ -330,27 +330,27 @@ fn screenshots(asked: &Asked) -> Value {
     let names = asked.query.iter();
     let names = names.filter_map(|(name, _)| member(name, "screenshots"));
     let shot = |name: &str| {
-        let address = format!("{}{PICTURE}{name}", asked.origin);
+        let address = format!("{}{SCREENSHOT}{name}", asked.origin);
         (name.to_owned(), json!({"url": address, "extension": "png"}))
     };
     Value::Object(names.map(shot).collect())
 }
 
-fn envelope(wanted: &TargetRequest, cost: usize, result: &Value) -> Value {
+fn envelope(request: &TargetRequest, cost: usize, result: &Value) -> Value {
     json!({
         "uuid": "req-1",
-        "config": {"url": wanted.url, "method": wanted.method, "render_js": wanted.javascript},
+        "config": {"url": request.url, "method": request.method, "render_js": request.javascript},
         "context": {"cost": {"total": cost, "details": []}},
         "result": result,
     })
 }
 
 /// A scrape without a response of the target.
-fn failed(status: u16, code: &str, wanted: &TargetRequest, retryable: bool) -> Answered {
+fn failed(status: u16, code: &str, request: &TargetRequest, retryable: bool) -> Answered {
     let text = "The scrape did not succeed";
     let error = json!({"code": code, "http_code": status, "message": text, "retryable": retryable});
     let result = json!({"success": false, "error": error, "content": null});
-    Answered::json(status, &envelope(wanted, 0, &result))
+    Answered::json(status, &envelope(request, 0, &result))
         .header("X-Scrapfly-Api-Cost", 0)
         .header("X-Scrapfly-Reject-Code", code)
         .header("X-Scrapfly-Reject-Retryable", retryable)

@@ -51,7 +51,7 @@ const BROWSER_ONLY: [&str; 7] = [
     "particularScreenShot",
 ];
 /// Parameters that request a screenshot, with the screenshot's name in the response.
-const PICTURES: [(&str, &str); 3] = [
+const SCREENSHOTS: [(&str, &str); 3] = [
     ("screenShot", "ScreenShot"),
     ("fullScreenShot", "FullScreenShot"),
     ("particularScreenShot", "ParticularScreenShot"),
@@ -84,8 +84,8 @@ impl Vendor for ScrapeDo {
             KeyState::RateLimited => return failure(429, "Too many concurrent requests"),
             KeyState::Good => {}
         }
-        match wanted(asked) {
-            Ok(wanted) => served(asked, &wanted),
+        match parse_request(asked) {
+            Ok(request) => served(asked, &request),
             Err(reason) => failure(400, &reason),
         }
     }
@@ -108,7 +108,7 @@ fn number(asked: &Asked, name: &str) -> Result<Option<u64>, String> {
     value.map_err(|_| format!("{name} must be a number"))
 }
 
-fn wanted(asked: &Asked) -> Result<TargetRequest, String> {
+fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     if let Some(unknown) = asked.unknown_param(&PARAMETERS) {
         return Err(format!("{unknown} is not a parameter"));
     }
@@ -229,9 +229,9 @@ fn script(asked: &Asked) -> Result<Option<String>, String> {
     Ok(script.map(str::to_owned))
 }
 
-fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
-    match Target::of(wanted) {
-        Target::Page(page) => delivered(asked, wanted, &page),
+fn served(asked: &Asked, request: &TargetRequest) -> Answered {
+    match Target::of(request) {
+        Target::Page(page) => delivered(asked, request, &page),
         Target::Blocked => failure(
             502,
             "The website could not be reached: every attempt failed",
@@ -244,12 +244,12 @@ fn served(asked: &Asked, wanted: &TargetRequest) -> Answered {
     }
 }
 
-fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answered {
+fn delivered(asked: &Asked, request: &TargetRequest, page: &TargetPage) -> Answered {
     let is_charged = matches!(page.status, 200..=299 | 400 | 404 | 410);
     if !is_charged && !is_on(asked, "transparentResponse") {
         return failure(502, "The website answered with an error");
     }
-    let credits = match (wanted.residential, wanted.javascript) {
+    let credits = match (request.residential, request.javascript) {
         _ if !is_charged => 0,
         (false, false) => 1,
         (false, true) => 5,
@@ -265,12 +265,12 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
     answer = answer
         .header("scrape.do-initial-status-code", page.status)
         .header("scrape.do-resolved-url", &page.url)
-        .header("scrape.do-target-url", &wanted.url)
+        .header("scrape.do-target-url", &request.url)
         .header("scrape.do-request-cost", credits)
         .header("scrape.do-remaining-credits", 1000)
         .header("scrape.do-request-id", "req-1")
         .header("scrape.do-rid", "req-1");
-    if page.url != wanted.url {
+    if page.url != request.url {
         answer = answer.header("scrape.do-target-redirected-location", &page.url);
     }
     let pure = is_on(asked, "pureCookies");
@@ -291,7 +291,7 @@ fn delivered(asked: &Asked, wanted: &TargetRequest, page: &TargetPage) -> Answer
 
 fn enveloped(asked: &Asked, page: &TargetPage) -> Value {
     let asked_for = |name: &str| !matches!(asked.param(name), None | Some("false"));
-    let screenshots = PICTURES.iter().filter(|(name, _)| asked_for(name));
+    let screenshots = SCREENSHOTS.iter().filter(|(name, _)| asked_for(name));
     let screenshot =
         |(_, kind): &(&str, &str)| json!({"type": kind, "image": to_base64(&IMAGE), "error": null});
     let steps = steps(asked).unwrap_or_default();

@@ -87,11 +87,11 @@ pub(super) fn read(
 ) -> Result<(Map<String, Value>, TargetRequest), String> {
     let own: &[Field] = if javascript { &PLAYWRIGHT } else { &CHEERIO };
     let input = json_fields(asked, &[&INPUT, own].concat())?;
-    let wanted = wanted(&input, javascript)?;
-    Ok((input, wanted))
+    let request = parse_request(&input, javascript)?;
+    Ok((input, request))
 }
 
-fn wanted(input: &Map<String, Value>, javascript: bool) -> Result<TargetRequest, String> {
+fn parse_request(input: &Map<String, Value>, javascript: bool) -> Result<TargetRequest, String> {
     let needed = |name: &str| {
         input
             .get(name)

@@ -24,7 +24,7 @@ struct State {
 }
 
 struct Run {
-    wanted: TargetRequest,
+    request: TargetRequest,
     mime_types: Vec<String>,
     /// Whether the page function and the hooks are JavaScript that the actor can run.
     evaluates: bool,
@@ -52,7 +52,7 @@ impl Apify {
             Ok(run) => run,
             Err(reason) => return invalid(&reason),
         };
-        if Target::of(&run.wanted) == Target::Refused {
+        if Target::of(&run.request) == Target::Refused {
             return invalid("Input is not valid: Field input.startUrls[0].url is not allowed");
         }
         let mut state = self.state();
@@ -187,7 +187,7 @@ fn run_of(asked: &Asked, javascript: bool) -> Result<Run, String> {
     if charge.is_some_and(|charge| !charge.is_ok_and(|charge| charge > 0.0)) {
         return Err("maxTotalChargeUsd must be a positive number".to_owned());
     }
-    let (input, wanted) = input::read(asked, javascript)?;
+    let (input, request) = input::read(asked, javascript)?;
     let text = |name: &str| text_of(&input, name).map(str::trim);
     let function = text("pageFunction").unwrap_or_default();
     let hooks = [text("preNavigationHooks"), text("postNavigationHooks")];
@@ -198,7 +198,7 @@ fn run_of(asked: &Asked, javascript: bool) -> Result<Run, String> {
         .flatten();
     let mime_types = mime_types.map(|name| name.as_str().map(str::to_owned));
     Ok(Run {
-        wanted,
+        request,
         mime_types: mime_types
             .collect::<Option<_>>()
             .ok_or("additionalMimeTypes: not texts")?,
@@ -254,7 +254,7 @@ fn shown(number: usize, status: &str) -> Value {
 
 impl Run {
     fn status(&self) -> &'static str {
-        match Target::of(&self.wanted) {
+        match Target::of(&self.request) {
             _ if self.aborted => "ABORTED",
             _ if self.polls < 2 => "RUNNING",
             _ if !self.evaluates => "FAILED",
@@ -269,15 +269,15 @@ impl Run {
         if self.status() != "SUCCEEDED" {
             return None;
         }
-        let wanted = &self.wanted;
-        let item = match Target::of(wanted) {
+        let request = &self.request;
+        let item = match Target::of(request) {
             Target::Page(page) => match self.failure(&page) {
                 Some(reason) => self.failed(&reason),
                 None => self.returned(&page),
             },
             Target::Blocked => self.failed("Request blocked - received 403 status code."),
             Target::Unreachable => {
-                let rest = wanted.url.split_once("://").map_or("", |(_, rest)| rest);
+                let rest = request.url.split_once("://").map_or("", |(_, rest)| rest);
                 let host = rest.split(['/', ':']).next().unwrap_or_default();
                 self.failed(&format!("getaddrinfo ENOTFOUND {host}"))
             }
@@ -293,19 +293,19 @@ impl Run {
             .mime_types
             .iter()
             .any(|known| known == content_type || known == "*/*");
-        let wanted = &self.wanted;
+        let request = &self.request;
         let browser_only =
-            wanted.wait_ms.is_some() || wanted.wait_for.is_some() || wanted.script.is_some();
+            request.wait_ms.is_some() || request.wait_for.is_some() || request.script.is_some();
         match page.status {
             status @ (401 | 403 | 429) => {
                 Some(format!("Request blocked - received {status} status code."))
             }
             status @ 500.. => Some(format!("{status} - Internal Server Error: {}", page.text())),
-            _ if wanted.javascript => None,
+            _ if request.javascript => None,
             _ if !listed && !is_html(content_type) => Some(format!(
                 "Resource {} served Content-Type {content_type}, but only text/html, application/xhtml+xml are \
                  allowed. Skipping resource.",
-                wanted.url
+                request.url
             )),
             _ if browser_only => {
                 Some("Cannot read properties of undefined (reading 'evaluate')".to_owned())
@@ -317,8 +317,8 @@ impl Run {
     fn failed(&self, reason: &str) -> Value {
         json!({"#error": true, "#debug": {
             "requestId": "request1",
-            "url": self.wanted.url,
-            "method": self.wanted.method,
+            "url": self.request.url,
+            "method": self.request.method,
             "retryCount": 0,
             "errorMessages": [format!("Error: {reason}\n    at run (file:///home/myuser/main.js:1:1)")],
         }})
@@ -328,7 +328,7 @@ impl Run {
     /// HTML.
     fn returned(&self, page: &TargetPage) -> Value {
         let utf8 = std::str::from_utf8(&page.body).is_ok();
-        let is_text = utf8 && (self.wanted.javascript || is_html(media_type(page)));
+        let is_text = utf8 && (self.request.javascript || is_html(media_type(page)));
         json!({
             "url": page.url,
             "status": page.status,
@@ -337,8 +337,8 @@ impl Run {
             "encoding": if is_text { "text" } else { "base64" },
             "#error": false,
             "#debug": {
-                "requestId": "request1", "url": self.wanted.url, "loadedUrl": page.url,
-                "method": self.wanted.method, "retryCount": 0, "errorMessages": [], "statusCode": page.status,
+                "requestId": "request1", "url": self.request.url, "loadedUrl": page.url,
+                "method": self.request.method, "retryCount": 0, "errorMessages": [], "statusCode": page.status,
             },
         })
     }
