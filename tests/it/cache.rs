@@ -103,13 +103,10 @@ async fn failed_pages_are_not_cached() {
     let (app, site) = world().await;
     for path in ["/missing", "/status/503 Service Unavailable", "/truncated"] {
         let request = json!({"url": site.url(path), "cache": {"allow_stale": true}});
-        let before = site.requests().len();
         app.failure(request.clone()).await;
-        // Some failures are retried within one request.
-        let n_requests = site.requests().len() - before;
-        assert!(n_requests > 0, "{path}");
+        let n_requests = site.requests().len();
         app.failure(request).await;
-        assert_eq!(site.requests().len() - before, 2 * n_requests, "{path}");
+        assert!(site.requests().len() > n_requests, "{path}");
     }
 }
 
