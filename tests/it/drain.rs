@@ -30,7 +30,7 @@ async fn until_refused(caller: &Caller) {
         assert_eq!(answer.status, 200);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it goes on taking work");
+    panic!("the server still accepts requests");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,7 +77,7 @@ async fn streams_complete_while_new_requests_are_refused() {
         entries.iter().all(|entry| entry["error"].is_null()),
         "{text}"
     );
-    assert!(server.ended(SOON).await, "it ended well");
+    assert!(server.ended(SOON).await, "it exited successfully");
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
     assert_eq!(server.account(&["list"])[0]["held"], 0);
@@ -105,9 +105,9 @@ async fn background_crawls_resume_in_the_next_server() {
     let path = format!("/crawl/{id}");
     tokio::time::sleep(Duration::from_millis(700)).await;
     server.terminate();
-    assert!(server.ended(SOON).await, "it ended well");
+    assert!(server.ended(SOON).await, "it exited successfully");
     let n_before = site.requests().len();
-    assert!(n_before < 30, "the crawl was in the middle: {n_before}");
+    assert!(n_before < 30, "the crawl was still running: {n_before}");
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
     // The command line works without a server, and nothing is still reserved.

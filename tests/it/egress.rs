@@ -160,9 +160,9 @@ async fn the_checked_address_is_the_one_connected_to() {
     let url = format!("http://rebind.example:{}/page", site.address.port());
     let fetched = run.fetch(&url, &plan()).await.expect("a page");
     assert_eq!(fetched.page.status, 200);
-    assert_eq!(names.questions(), 1, "one lookup a hop");
+    assert_eq!(names.questions(), 1, "one lookup per hop");
     let (status, _) = run.failure(&url, &plan()).await;
-    assert_eq!(status, 526, "the next page is checked anew");
+    assert_eq!(status, 526, "the next page is resolved again");
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn accounts_money_prices_and_keys_from_the_first_start() {
     );
     assert_eq!(
         usage["total"]["top_ups"], 525.0,
-        "the first account's $25 too"
+        "and $25 of the first account"
     );
     assert_eq!(
         command(&server, &["usage"])["total"]["costs"]["total_cost"],
@@ -214,5 +214,5 @@ async fn the_last_use_of_a_key_is_stored_when_the_server_stops() {
     let in_memory = used(&server);
     assert!(in_memory.is_string());
     server.stop();
-    assert_eq!(used(&server), in_memory, "read from the store alone");
+    assert_eq!(used(&server), in_memory, "as read from the store");
 }

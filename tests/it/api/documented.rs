@@ -27,13 +27,13 @@ fn check(api: &Api, operation: &Operation<'_>, answer: &trawl_tests::Answer) {
     let description = &operation.description["responses"][answer.status.to_string()];
     assert!(
         description.is_object(),
-        "{name} answered {} {body}",
+        "{name} responded with {} {body}",
         answer.status
     );
     let media_type = answer.header("content-type");
     let media_type = media_type.split(';').next().unwrap_or_default();
     let content = &description["content"][media_type];
-    assert!(content.is_object(), "{name} answered {media_type}");
+    assert!(content.is_object(), "{name} responded with {media_type}");
     if media_type == "application/json" {
         let value: Value = serde_json::from_slice(&answer.body).expect("JSON");
         let violations = violations(&api.document, &content["schema"], &value);

@@ -83,7 +83,7 @@ impl Api {
                 });
             }
         }
-        assert!(operations.len() > 20, "the document is whole");
+        assert!(operations.len() > 20, "the document is complete");
         operations
     }
 
@@ -103,7 +103,7 @@ impl Api {
         }
         assert!(
             !filled.contains('{'),
-            "{path} has no example for a part of it"
+            "{path} has a parameter without an example"
         );
         filled
     }

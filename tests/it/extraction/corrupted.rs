@@ -64,7 +64,11 @@ fn pages() -> Vec<Vec<u8>> {
         .iter()
         .map(|file| std::fs::read(file).unwrap())
         .collect();
-    assert!(pages.len() > 2, "real pages are in {}", folder.display());
+    assert!(
+        pages.len() > 2,
+        "the original pages are in {}",
+        folder.display()
+    );
     pages.push(SHOP.into());
     pages
 }

@@ -61,7 +61,7 @@ async fn an_article_keeps_its_structure_without_the_furniture() {
     }
     assert!(
         entry["metadata"].get("title").is_none(),
-        "it was not asked for"
+        "it was not requested"
     );
     app.assert_settled().await;
 }

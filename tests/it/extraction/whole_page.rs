@@ -70,7 +70,7 @@ async fn hidden_text_is_removed_and_reported_on_request() {
         );
         assert!(
             entry["metadata"].get("title").is_none(),
-            "the rest was not asked for"
+            "the rest was not requested"
         );
     }
     let shown =

@@ -131,7 +131,7 @@ async fn cookies_last_for_the_run_and_redirect_cookies_are_reported() {
     assert_eq!(
         cookies,
         ["a=3", "b=2"],
-        "the last of a name, and none for a public suffix"
+        "the last one of each name, and none for a public suffix"
     );
     let other = Run::new(loopback());
     let fetched = other

@@ -187,7 +187,7 @@ async fn concurrent_runs_never_overspend() {
     assert_eq!(left, 2 * CENT - paid);
     assert!(
         (0..CENT / 2).contains(&left),
-        "{left} left: pages that could be paid were not served"
+        "{left} left: affordable pages were not served"
     );
     settled(&app).await;
 }
@@ -228,7 +228,7 @@ async fn a_client_that_disconnects_leaves_no_reservation() {
             let hung_up = tokio::time::timeout(patience, app.post("/scrape", &[], &body)).await;
             assert!(
                 hung_up.is_err(),
-                "the answer was there too early for this test"
+                "the response came too early for this test"
             );
         }
     }
@@ -237,7 +237,10 @@ async fn a_client_that_disconnects_leaves_no_reservation() {
     let entries = app.entries().await;
     assert!(entries.len() >= before.len());
     let abandoned = entries.iter().filter(|entry| entry.reason == "abandoned");
-    assert!(abandoned.count() >= 9, "the pages went on without a reader");
+    assert!(
+        abandoned.count() >= 9,
+        "pages were fetched without a client"
+    );
     let posts = entries
         .iter()
         .filter(|entry| entry.kind == LedgerEntryKind::Post);

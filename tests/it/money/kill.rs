@@ -108,12 +108,12 @@ async fn the_ledger_is_consistent_after_a_kill_at_any_moment() {
         .as_u64()
         .unwrap_or_default();
     eprintln!(
-        "{KILLS} kills in {:?}: {asked} pages asked for, {delivered} delivered, {n_voids} voided",
+        "{KILLS} kills in {:?}: {asked} pages requested, {delivered} delivered, {n_voids} voided",
         began.elapsed()
     );
     assert!(
         delivered as u64 > KILLS * 10,
-        "too few pages to say anything"
+        "too few pages to be significant"
     );
-    assert!(n_voids > 0, "no kill met a page in flight");
+    assert!(n_voids > 0, "no kill interrupted a page");
 }

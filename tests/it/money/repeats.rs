@@ -63,7 +63,7 @@ async fn another_request_with_a_used_key_is_a_conflict() {
         .await;
     assert_eq!(
         mended.status, 200,
-        "a refused request does not use its key up"
+        "a refused request does not use up its key"
     );
 }
 
@@ -101,7 +101,7 @@ async fn a_disconnected_client_gets_its_response_by_repeating_the_request() {
     let left = app.balance();
     assert!(
         left < 100 * DOLLAR,
-        "the request was given up with its caller"
+        "the request was cancelled when its client disconnected"
     );
     let again = app.post("/scrape", &headers, &body).await;
     assert_eq!(

@@ -168,7 +168,7 @@ async fn hallucinations_of_a_model_are_dropped() {
             assert_eq!(answer.status, 200, "{text}");
             assert!(!text.contains("invented"), "{text}");
         }
-        assert!(server.asked().len() >= 3, "the model was asked");
+        assert!(server.asked().len() >= 3, "the model was called");
         app.assert_settled().await;
     }
 }

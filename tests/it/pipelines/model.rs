@@ -142,7 +142,7 @@ async fn a_question_that_exceeds_the_budget_is_not_asked() {
     assert!(!entries.is_empty());
     assert!(
         paid(&app).await - spent <= 100_000,
-        "the ceiling of the crawl holds"
+        "the crawl stays within its ceiling"
     );
 }
 

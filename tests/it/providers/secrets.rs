@@ -130,7 +130,7 @@ async fn no_key_is_in_responses_logs_metrics_or_files() {
     }
     assert_clean("an answer", &all);
     let asked = vendors.order().len();
-    assert!(asked > 100, "the services were asked {asked} times");
+    assert!(asked > 100, "the vendors were called {asked} times");
     assert_folder_clean(&server.world.data());
     let log = std::fs::read(server.world.path("log")).expect("a log");
     assert!(

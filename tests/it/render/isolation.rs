@@ -137,10 +137,7 @@ async fn service_workers_are_isolated_and_removed_with_their_page() {
         .iter()
         .filter(|head| head.contains("/worker.js"))
         .count();
-    assert!(
-        after > before,
-        "the worker of an earlier page was still there"
-    );
+    assert!(after > before, "the worker outlived its page");
     stage.close().await;
 }
 

@@ -69,10 +69,7 @@ async fn a_static_page_is_not_rendered() {
         .fine(json!({"url": stage.site.url("/page"), "return_format": "text"}))
         .await;
     assert_eq!(entry["metadata"]["rendered_by"], "http");
-    assert!(
-        stage.browser.groups().is_empty(),
-        "a browser was started for nothing"
-    );
+    assert!(stage.browser.groups().is_empty(), "a browser was started");
     stage.close().await;
 }
 
@@ -133,7 +130,7 @@ async fn screenshots_have_the_requested_size() {
         .await;
     assert!(
         content(&text).starts_with("iVBORw0KGgo"),
-        "no base64 of a PNG"
+        "not a PNG in base64"
     );
     stage.page("/long", "<div style='height:100000px;width:50px'>x</div>");
     let long = json!({"url": stage.site.url("/long"), "binary": true});

@@ -75,7 +75,7 @@ async fn several_formats_are_returned_as_an_object() {
     assert_eq!(
         site.requests().len(),
         2,
-        "a page is fetched once, whatever is made of it"
+        "a page is fetched once for all formats"
     );
 }
 

@@ -133,7 +133,7 @@ async fn health_serves_a_real_page_without_a_key() {
             return;
         }
     }
-    panic!("health still says that all is well");
+    panic!("health still reports no problem");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
