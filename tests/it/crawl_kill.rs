@@ -73,13 +73,13 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     let id = queued["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.headers["x-crawl-id"], id.as_str());
 
-    let mut n_met = 0;
+    let mut n_interrupted = 0;
     for round in 0..KILLS {
         // The log is flushed ten times a second; this spreads the kills over the interval.
         tokio::time::sleep(Duration::from_millis(40 + round * 17 % 130)).await;
         server.kill();
         server.start_again();
-        n_met += u32::from(state(&server, &id).await["state"] != "ended");
+        n_interrupted += u32::from(state(&server, &id).await["state"] != "ended");
     }
     let until = Instant::now() + TIME_MAX;
     let ended = loop {
@@ -91,7 +91,7 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(ended["stop_reason"], "completed", "{ended}");
-    assert!(n_met >= 5, "only {n_met} kills interrupted the crawl");
+    assert!(n_interrupted >= 5, "only {n_interrupted} kills interrupted the crawl");
 
     let pages = delivered(&server, &id).await;
     let expected: BTreeSet<String> = (1..=PAGES)

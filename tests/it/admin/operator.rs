@@ -163,9 +163,9 @@ async fn accounts_money_prices_and_keys_from_the_first_start() {
         shown(&admin, "/admin/accounts/alice/statement").await,
         statement
     );
-    let dearer = alice.fine(page(&site.url("/page"))).await;
+    let repriced = alice.fine(page(&site.url("/page"))).await;
     let bytes = |entry: &Value| nanodollars(&entry["costs"]["bytes_transferred_cost"]);
-    assert_eq!(bytes(&dearer), 2 * bytes(&good));
+    assert_eq!(bytes(&repriced), 2 * bytes(&good));
 
     // The last use of the key survives the restart. The revoked key is refused.
     let keys = shown(&admin, "/admin/accounts/alice/keys").await;

@@ -47,19 +47,19 @@ async fn start(server: &ServerProcess, path: &str, body: &Value) -> String {
 /// Kills the server repeatedly, waits for the end of the crawl, and returns how many kills
 /// interrupted it.
 async fn kill_repeatedly(server: &mut ServerProcess, id: &str, pause: Duration) -> u32 {
-    let mut n_met = 0;
+    let mut n_interrupted = 0;
     for round in 0..KILLS {
         tokio::time::sleep(pause + Duration::from_millis(round * 17 % 60)).await;
         server.kill();
         server.start_again();
-        n_met += u32::from(state(server, id).await["state"] != "ended");
+        n_interrupted += u32::from(state(server, id).await["state"] != "ended");
     }
     let until = Instant::now() + TIME_MAX;
     loop {
         let state = state(server, id).await;
         if state["state"] == "ended" {
             assert_eq!(state["stop_reason"], "completed", "{state}");
-            return n_met;
+            return n_interrupted;
         }
         assert!(Instant::now() < until, "the crawl does not end: {state}");
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -90,8 +90,8 @@ async fn contacts_are_all_found_and_stored_once() {
         "concurrency_limit": 2, "delay": 5,
     });
     let id = start(&server, CONTACTS, &body).await;
-    let n_met = kill_repeatedly(&mut server, &id, Duration::from_millis(60)).await;
-    assert!(n_met >= 2, "only {n_met} kills interrupted the crawl");
+    let n_interrupted = kill_repeatedly(&mut server, &id, Duration::from_millis(60)).await;
+    assert!(n_interrupted >= 2, "only {n_interrupted} kills interrupted the crawl");
     assert_once(&server, &id, &addresses(&site)).await;
 
     let stored = server.get("/data/contacts?limit=1000").await.json();
@@ -122,7 +122,7 @@ async fn the_urls_of_a_text_are_not_lost() {
     let shown = state(&server, &id).await;
     assert_eq!(shown["request"]["text"], format!("{PAGES} addresses"));
     // At the first kill the crawl may have stored nothing but its request.
-    let n_met = kill_repeatedly(&mut server, &id, Duration::ZERO).await;
-    assert!(n_met >= 2, "only {n_met} kills interrupted the crawl");
+    let n_interrupted = kill_repeatedly(&mut server, &id, Duration::ZERO).await;
+    assert!(n_interrupted >= 2, "only {n_interrupted} kills interrupted the crawl");
     assert_once(&server, &id, &addresses(&site)).await;
 }
