@@ -91,7 +91,10 @@ async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(ended["stop_reason"], "completed", "{ended}");
-    assert!(n_interrupted >= 5, "only {n_interrupted} kills interrupted the crawl");
+    assert!(
+        n_interrupted >= 5,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
 
     let pages = delivered(&server, &id).await;
     let expected: BTreeSet<String> = (1..=PAGES)

@@ -91,7 +91,10 @@ async fn contacts_are_all_found_and_stored_once() {
     });
     let id = start(&server, CONTACTS, &body).await;
     let n_interrupted = kill_repeatedly(&mut server, &id, Duration::from_millis(60)).await;
-    assert!(n_interrupted >= 2, "only {n_interrupted} kills interrupted the crawl");
+    assert!(
+        n_interrupted >= 2,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
     assert_once(&server, &id, &addresses(&site)).await;
 
     let stored = server.get("/data/contacts?limit=1000").await.json();
@@ -123,6 +126,9 @@ async fn the_urls_of_a_text_are_not_lost() {
     assert_eq!(shown["request"]["text"], format!("{PAGES} addresses"));
     // At the first kill the crawl may have stored nothing but its request.
     let n_interrupted = kill_repeatedly(&mut server, &id, Duration::ZERO).await;
-    assert!(n_interrupted >= 2, "only {n_interrupted} kills interrupted the crawl");
+    assert!(
+        n_interrupted >= 2,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
     assert_once(&server, &id, &addresses(&site)).await;
 }
