@@ -124,13 +124,8 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
     let page = |(name, truth): (String, Value)| -> anyhow::Result<Page> {
         let text = std::fs::read_to_string(folder.join("pages").join(&name))
             .with_context(|| format!("cannot read the page `{name}`"))?;
-<<<<<<< HEAD
-        let url = Url::parse(truth["url"].as_str().context("a page has an address")?)?;
-        let document = trawl_document::parse(&text, &url, "text/html", &ParseLimits::default())?;
-=======
         let url = Url::parse(truth["url"].as_str().context("a page has no `url`")?)?;
         let document = document::parse(&text, &url, "text/html", &ParseLimits::default())?;
->>>>>>> bench
         Ok(Page {
             set: truth["set"].as_str().unwrap_or_default().to_owned(),
             name,

@@ -66,13 +66,8 @@ pub(crate) fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-<<<<<<< HEAD
-/// A parsed page as guests that are linked natively see it.
-pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
-=======
 /// View of a parsed page for natively linked plugins.
 pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
->>>>>>> bench
     Arrays {
         url: &document.url,
         base: &document.base,

@@ -7,13 +7,8 @@ use trawl_plan::text_urls;
 use crate::corpus;
 use crate::table::{self, Row};
 
-<<<<<<< HEAD
-/// Addresses of the text, and its least size in bytes. Spec S22.
-const ADDRESSES: usize = 100_000;
-=======
 /// The largest input of `crawl-text`: number of URLs and bytes of text.
 const URLS: usize = 100_000;
->>>>>>> bench
 const TEXT_BYTES: usize = 10_000_000;
 /// Goal for finding all URLs, in milliseconds.
 const TEXT_MS: f64 = 100.0;
