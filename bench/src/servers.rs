@@ -290,12 +290,13 @@ pub(crate) struct ProcessStatus {
     pub(crate) n_threads: u64,
 }
 
-/// Path of the server's executable.
+/// Path of the server's executable, beside this program.
 fn binary() -> anyhow::Result<PathBuf> {
-    let binary = corpus::checkout().join("target/release/trawl");
+    let binary = std::env::current_exe()?.with_file_name("trawl");
     anyhow::ensure!(
         binary.is_file(),
-        "`target/release/trawl` is not built: cargo xtask build --release"
+        "`{}` is missing: run `cargo xtask bench`",
+        binary.display()
     );
     Ok(binary)
 }
