@@ -8,9 +8,9 @@ use trawl_sdk::analyst::{MEMO_BYTES_MAX, Model, Question, Step};
 use crate::Options;
 use crate::emails::verify::{Trust, address};
 use crate::found::{Address, Business, Email, Found, Person, Phone};
+use crate::grounding::Text;
 use crate::page::Page;
 use crate::phones::{self, Region};
-use crate::standing::Text;
 
 /// Most bytes of the page that the model reads: contacts are few, and the rest costs money.
 const TEXT_BYTES_MAX: usize = 24_000;

@@ -10,12 +10,12 @@ mod ask;
 mod business;
 mod emails;
 mod found;
+mod grounding;
 mod join;
 mod page;
 mod people;
 mod phones;
 mod social;
-mod standing;
 #[cfg(test)]
 mod tests;
 

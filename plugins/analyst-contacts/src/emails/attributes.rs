@@ -4,7 +4,7 @@ use trawl_sdk::{Element, Tag};
 
 use super::values::Budget;
 use super::verify::Trust;
-use super::{Emails, decode, script, spoken, text};
+use super::{Emails, decode, javascript, spoken, text};
 use crate::page::{Page, percent_decoded};
 
 /// Parts of names of attributes that hold the side before the `@`, the domain, and its end.
@@ -35,7 +35,7 @@ pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
             .filter(|head| head.eq_ignore_ascii_case("javascript:"))
         {
             let code = percent_decoded(&href.trim()[code.len()..]);
-            script::scan(&code, budget, &mut |address| {
+            javascript::scan(&code, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
         }
@@ -74,7 +74,7 @@ fn marked(element: Element<'_>, budget: &mut Budget, emails: &mut Emails) {
     let (mut user, mut domain, mut top) = (None, None, None);
     for (name, value) in element.attrs() {
         if name.starts_with("on") {
-            script::scan(value, budget, &mut |address| {
+            javascript::scan(value, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
             continue;

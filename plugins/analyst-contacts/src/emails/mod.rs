@@ -3,7 +3,7 @@
 mod attributes;
 mod decode;
 mod evaluate;
-mod script;
+mod javascript;
 pub(crate) mod spoken;
 #[cfg(test)]
 mod tests;
@@ -68,12 +68,12 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
         emails.add(address, "obfuscated", Trust::Shown)
     });
     for script in &page.scripts {
-        script::scan(script, &mut budget, &mut |address| {
+        javascript::scan(script, &mut budget, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }
     for script in page.scripts.iter().chain(&page.data) {
-        script::scan_state(script, &mut |address| {
+        javascript::scan_state(script, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }

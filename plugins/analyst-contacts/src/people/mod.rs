@@ -3,7 +3,7 @@
 pub(crate) mod fold;
 mod headings;
 mod lines;
-mod locals;
+mod local_parts;
 mod names;
 mod occupations;
 #[cfg(test)]
@@ -11,8 +11,8 @@ mod pages;
 mod roles;
 mod rules;
 mod runs;
-mod scripts;
-mod strangers;
+mod stop_words;
+mod writing_systems;
 
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 
 use super::fold::plain_word;
 use super::occupations::is_role_word;
-use super::strangers::is_stranger;
+use super::stop_words::is_stranger;
 
 /// Longest name, in bytes, and most words of it.
 pub(super) const NAME_BYTES_MAX: usize = 60;

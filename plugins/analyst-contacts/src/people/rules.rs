@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::headings::{is_team_heading, name_columns};
 use super::lines::{self, EDGE, Line, Place};
-use super::locals::Locals;
+use super::local_parts::Locals;
 use super::runs::{Clause, Run, clauses, is_role, role_at_end, role_at_start, runs};
-use super::{People, scripts};
+use super::{People, writing_systems};
 use crate::found::{Email, Person};
 use crate::page::Page;
 
@@ -77,7 +77,7 @@ fn entries(lines: &[Line], is_behind: bool) -> Vec<Entry<'_>> {
 /// The name that a line begins with, alone in its clause.
 fn lead(text: &str, clauses: &[Clause<'_>], is_behind: bool) -> Option<Run> {
     let first = clauses.first().filter(|_| text.len() <= ENTRY_BYTES_MAX)?;
-    if let Some(name) = scripts::name(first.text) {
+    if let Some(name) = writing_systems::name(first.text) {
         return Some(Run {
             name: name.to_owned(),
             is_titled: false,
@@ -124,7 +124,7 @@ fn in_line(
         named_before = is_named;
     }
     found.extend(
-        scripts::people(&entry.clauses)
+        writing_systems::people(&entry.clauses)
             .into_iter()
             .map(|(name, role)| (name.to_owned(), Some(role.to_owned()))),
     );
@@ -206,7 +206,8 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
             && !entry.is_taken
             && entry.line.text.len() <= ROLE_BYTES_MAX
             && !entry.line.text.ends_with(['.', '?', '!', ':'])
-            && first.is_some_and(|first| is_role(first.text) || scripts::is_role(first.text))
+            && first
+                .is_some_and(|first| is_role(first.text) || writing_systems::is_role(first.text))
             && entry
                 .clauses
                 .iter()

@@ -4,7 +4,7 @@ use super::fold::plain_word;
 use super::lines::EDGE;
 use super::names::{PARTICLES, TITLES};
 use super::occupations::is_role_word;
-use super::strangers::is_stranger;
+use super::stop_words::is_stranger;
 
 /// Most clauses of a line, and most words of one, that are read.
 const CLAUSES_MAX: usize = 60;

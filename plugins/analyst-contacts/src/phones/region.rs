@@ -1,7 +1,7 @@
 //! The numbering plans of the world, read line by line from a table as they are asked for.
 
 /// One region a line; see the first line for where it comes from.
-const TABLE: &str = include_str!("regions.tsv");
+const TABLE: &str = include_str!("../../data/tables/numbering_plans.tsv");
 
 const N_LINES: usize = count_lines(TABLE.as_bytes());
 

@@ -183,7 +183,7 @@ fn declared_numbers_need_no_form() {
 }
 
 /// One number of every kind of every region, as libphonenumber gives them for examples: region, calling code, kind, digits.
-const EXAMPLES: &str = include_str!("examples.tsv");
+const EXAMPLES: &str = include_str!("../../data/tables/numbering_plan_examples.tsv");
 
 #[test]
 fn examples_of_every_plan_are_read_and_written_back() {
