@@ -135,10 +135,3 @@ pub struct Business {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
-
-impl Business {
-    /// Whether no detail is known.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
