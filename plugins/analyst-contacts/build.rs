@@ -163,7 +163,7 @@ fn social_networks() -> io::Result<String> {
     Ok(out)
 }
 
-/// The sections of a file in their order, each with its lines; comments and empty lines are left out.
+/// The sections of a file in their order, each with its lines, without comments and empty lines.
 fn sections_of(path: &Path) -> io::Result<Vec<(String, Vec<String>)>> {
     let mut sections: Vec<(String, Vec<String>)> = Vec::new();
     for line in lines(path)? {

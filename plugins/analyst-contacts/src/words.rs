@@ -18,8 +18,8 @@ impl Words {
 
     /// The rest of the word after each entry that it starts with; the list must be sorted.
     pub(crate) fn rests<'w>(&self, word: &'w str) -> impl Iterator<Item = &'w str> {
-        // Entries that start with the part of the word read so far are a range of a sorted list; the
-        // entry that equals this part comes first in it.
+        // The entries that start with the part of the word read so far are a range of the sorted
+        // list; the entry that equals this part is the first of them.
         let mut entries = self.0;
         word.bytes()
             .enumerate()

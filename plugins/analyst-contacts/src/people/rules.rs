@@ -129,7 +129,8 @@ fn in_line(
     }
 }
 
-/// The names of a line that are people, with their roles, and whether the leading name is one of them.
+/// The names of a line that are people, with their roles, and whether the leading name is one of
+/// them.
 fn in_clauses(
     entry: &Entry<'_>,
     local_parts: &LocalParts,
