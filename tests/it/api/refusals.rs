@@ -1,4 +1,4 @@
-//! Every endpoint with every kind of invalid request. Decisions: The wire, rule 4.
+//! Every endpoint with every kind of invalid request. Decision D4.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};

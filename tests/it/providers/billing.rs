@@ -1,4 +1,4 @@
-//! Who pays for a provider's page, and how much. Spec: Router object, rule 2; decisions: Money.
+//! Who pays for a provider's page, and how much. Spec S20, Decision D79.
 
 use std::time::{Duration, Instant};
 

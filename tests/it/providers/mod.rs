@@ -19,7 +19,7 @@ struct Stage {
     site: FakeSite,
 }
 
-/// Credential names of the vendors with one secret, by number. Spec: Router object.
+/// Credential names of the vendors with one secret, by number. Spec S18.
 const NAMES: [(u32, &str); 9] = [
     (1, "PROVIDER1_API_KEY"),
     (2, "PROVIDER2_API_KEY"),

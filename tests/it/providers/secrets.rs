@@ -1,5 +1,5 @@
-//! Every vendor is used in every mode with canary keys, then all output is searched for them. Spec:
-//! Router object, rule 3.
+//! Every vendor is used in every mode with canary keys, then all output is searched for them.
+//! Spec S21.
 
 use std::path::Path;
 

@@ -99,7 +99,7 @@ async fn a_page_that_navigates_to_a_private_address_is_a_failure() {
     let own = format!("http://{}/health", stage.app.address);
     let (status, reason) = stage.app.failure(super::request(&own, json!({}))).await;
     assert_eq!(status, 526, "{reason}");
-    // Decisions: a metadata service by its IP address.
+    // Decision D110: a cloud's metadata service by its IP address.
     let (status, _) = stage
         .app
         .failure(super::request("http://169.254.169.254/latest/", json!({})))

@@ -39,7 +39,7 @@ async fn a_javascript_page_is_rendered_completely() {
             .starts_with("text/html"),
         "{rendered}"
     );
-    // Decisions: Money. The document, its script and the browser's time are billed.
+    // Decision D80, Decision D81. The document, its script and the browser's time are billed.
     let bytes = (SHELL.len() + SCRIPT.len()) as f64 / 1e9;
     let costs = &rendered["costs"];
     assert!(

@@ -1,4 +1,4 @@
-//! The Unlimited plan uses a proxy pool of its own. Spec: Limits, "a smaller flat-rate proxy pool".
+//! The Unlimited plan uses a proxy pool of its own. Spec S27.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,41 +1,27 @@
-//! Whether what a model says stands in the page: whole words, in their order.
+//! Checks that the answers of a model occur on the page: whole words in the same order.
 
 use std::ops::Range;
 
-use crate::emails::spoken::{AT, AT_ALONE, DOT, DOT_ALONE, OPENING};
+use crate::emails::spoken::{AT, DOT, OPENING};
 use crate::emails::text::is_word;
 use crate::phones;
+use crate::words::SIGN_WORDS;
 
-/// Words for the signs inside a local part or a label: `ann minus lee`.
-const JOINTS: [&str; 12] = [
-    "minus",
-    "dash",
-    "hyphen",
-    "bindestrich",
-    "strich",
-    "tiret",
-    "guion",
-    "guión",
-    "trattino",
-    "underscore",
-    "unterstrich",
-    "plus",
-];
-/// Most bytes between two words of an address: blanks, brackets and a sign.
+/// Maximum bytes between two words of an e-mail address: blanks, brackets and a sign.
 const GAP_BYTES_MAX: usize = 12;
 
-/// The page's text in forms to compare with.
+/// The text of a page in the forms used for comparison.
 pub(crate) struct Text {
     /// The text in lower case.
     lower: String,
-    /// Where its words stand.
+    /// Ranges of its words.
     words: Vec<Range<usize>>,
     letters: Letters,
     digits: String,
 }
 
 impl Text {
-    /// Reads a text.
+    /// Prepares a text.
     pub(crate) fn of(text: &str) -> Self {
         let digits = text
             .lines()
@@ -50,7 +36,8 @@ impl Text {
         }
     }
 
-    /// Whether a part stands in the text, from the begin of a word to the end of one, whatever signs and blanks are in it.
+    /// Whether a part occurs in the text from word boundary to word boundary, ignoring everything
+    /// but letters and digits.
     pub(crate) fn has(&self, part: &str) -> bool {
         let part = Letters::of(part).letters;
         let is_edge = |at: usize| self.letters.is_edge[at];
@@ -62,13 +49,13 @@ impl Text {
                 .any(|(at, _)| is_edge(at) && is_edge(at + part.len()))
     }
 
-    /// Whether the digits stand in one line.
+    /// Whether the digits occur in one line.
     pub(crate) fn has_digits(&self, digits: &str) -> bool {
         self.digits.contains(digits.trim_start_matches('0'))
     }
 
-    /// Whether an address stands in the text: its words in their order, an `@` or a word for it between local part and domain, and a
-    /// dot or a word for it between labels.
+    /// Whether an e-mail address occurs in the text: its words in order, joined by `@` and dots or
+    /// by words for them.
     pub(crate) fn has_address(&self, address: &str) -> bool {
         let address = address.to_lowercase();
         let Some((_, domain)) = address.split_once('@') else {
@@ -78,7 +65,7 @@ impl Text {
             return false;
         }
         let parts = words(&address);
-        // What joins each word of the address to the one before it.
+        // The separators between the words of the e-mail address.
         let joints: Vec<&str> = parts
             .windows(2)
             .map(|pair| &address[pair[0].end..pair[1].start])
@@ -97,13 +84,13 @@ impl Text {
         self.words.get(at).map(|word| &self.lower[word.clone()])
     }
 
-    /// What stands between a word and the next one.
+    /// The text between a word and the next one.
     fn gap(&self, at: usize) -> Option<&str> {
         let (word, next) = (self.words.get(at)?, self.words.get(at + 1)?);
         Some(&self.lower[word.end..next.start])
     }
 
-    /// Whether the word is only the end of a longer local part: `sales.info@`.
+    /// Whether the word continues a longer local part: `sales.info@`.
     fn is_joined_before(&self, start: usize) -> bool {
         start
             .checked_sub(1)
@@ -111,7 +98,7 @@ impl Text {
             .is_some_and(|gap| matches!(gap, "." | "-" | "_" | "+" | "'"))
     }
 
-    /// Whether the other words of an address follow on its first one.
+    /// Whether the remaining words of an e-mail address follow the first one.
     fn goes_on(
         &self,
         start: usize,
@@ -129,13 +116,13 @@ impl Text {
             }
             at = next;
         }
-        // `acme.com` is not what `acme.com.au` says.
+        // `acme.com` does not occur in `acme.com.au`.
         !self
             .gap(at)
             .is_some_and(|gap| matches!(gap, "." | "-" | "@"))
     }
 
-    /// The word behind the sign of an address, when that sign follows on a word: written, or said in a word or two.
+    /// The word after a separator, which may be spelled out in one word or two.
     fn after_joint(&self, at: usize, joint: &str) -> Option<usize> {
         let gap = self.gap(at)?;
         if gap.len() > GAP_BYTES_MAX {
@@ -148,36 +135,31 @@ impl Text {
                 "@" | "＠" | "★" | "☆" | "◎" | "●" | "■" | "◆" | "#" | "＃"
             ),
             "." => matches!(signs, "." | "．"),
-            // `_` is a bracket too.
+            // `_` also counts as a bracket.
             joint => signs == joint || gap.trim() == joint,
         };
         if is_written {
             return Some(at + 1);
         }
-        // One word, or two as in `snabel-a` and `at sign`.
+        // Two words are `snabel-a` and `at sign`.
         for n_words in [2, 1] {
-            let Some(behind) = self.gap(at + n_words) else {
+            let Some(after) = self.gap(at + n_words) else {
                 continue;
             };
-            let said = self.words[at + 1].start..self.words[at + n_words].end;
-            let name = self.lower[said].replace(' ', "-");
-            if !signs.is_empty() || behind.len() > GAP_BYTES_MAX || !is_empty(behind) {
+            let range = self.words[at + 1].start..self.words[at + n_words].end;
+            let name = self.lower[range].replace(' ', "-");
+            if !signs.is_empty() || after.len() > GAP_BYTES_MAX || !is_empty(after) {
                 continue;
             }
-            let is_bracketed = gap.contains(is_bracket) && behind.contains(is_bracket);
-            let is_apart = is_bracketed || (!gap.is_empty() && !behind.is_empty());
+            let is_bracketed = gap.contains(is_bracket) && after.contains(is_bracket);
+            let is_apart = is_bracketed || (!gap.is_empty() && !after.is_empty());
             let name = name.as_str();
-            let is_said = match joint {
-                "@" => {
-                    name == "at"
-                        || name == "at-sign"
-                        || AT_ALONE.contains(&name)
-                        || is_bracketed && AT.contains(&name)
-                }
-                "." => DOT_ALONE.contains(&name) || is_bracketed && DOT.contains(&name),
-                _ => JOINTS.contains(&name),
+            let is_spelled_out = match joint {
+                "@" => matches!(name, "at" | "at-sign") || AT.has(name, is_bracketed),
+                "." => DOT.has(name, is_bracketed),
+                _ => SIGN_WORDS.has(name),
             };
-            if is_apart && is_said {
+            if is_apart && is_spelled_out {
                 return Some(at + n_words + 1);
             }
         }
@@ -189,12 +171,13 @@ fn is_bracket(character: char) -> bool {
     OPENING.contains(&character) || matches!(character, ')' | ']' | '}' | '>' | '»' | '）')
 }
 
-/// Whether there are only blanks and brackets.
+/// Whether a gap consists of blanks and brackets.
 fn is_empty(gap: &str) -> bool {
     gap.chars().all(|c| c.is_whitespace() || is_bracket(c))
 }
 
-/// Where the words of a text stand: runs of letters and digits; scripts that set no words apart are runs of their own.
+/// Ranges of the words of a text: runs of letters and digits, split where a script that separates
+/// words meets one that does not.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut is_western = None;
@@ -213,10 +196,10 @@ fn words(text: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// The letters and digits of a text in lower case, without anything between them.
+/// The letters and digits of a text in lower case.
 struct Letters {
     letters: String,
-    /// For each byte, and for the end: whether a word may begin or end there.
+    /// For each byte offset, including the end, whether it is a word boundary.
     is_edge: Vec<bool>,
 }
 

@@ -1,20 +1,20 @@
-//! Whether an address of the page is made of a name.
+//! Matches names with the local parts of e-mail addresses.
 
 use super::fold::plain_word;
 use crate::found::Email;
 
-/// Most addresses whose local parts are compared with names.
+/// Maximum number of e-mail addresses that are compared with names.
 const LOCALS_MAX: usize = 100;
 
-/// The local parts of the page's addresses, taken apart.
-pub(super) struct Locals {
+/// The local parts of the e-mail addresses of a page, split into words.
+pub(super) struct LocalParts {
     parts: Vec<Vec<String>>,
-    /// Letters of the page's host: what is in them names the site, not somebody.
+    /// Letters of the host name: words in it name the site, not a person.
     host: String,
 }
 
-impl Locals {
-    /// Those of the first addresses; `url` is the page's.
+impl LocalParts {
+    /// Splits the local parts of the first e-mail addresses; `url` is the URL of the page.
     pub(super) fn of(emails: &[Email], url: &str) -> Self {
         let parts = emails.iter().take(LOCALS_MAX).map(|email| {
             let local = email.value.split('@').next().unwrap_or_default();
@@ -31,7 +31,7 @@ impl Locals {
         }
     }
 
-    /// Whether an address is made of a name: `ann.lee`, `alee`, `ann`.
+    /// Whether a local part derives from the name: `ann.lee`, `alee`, `ann`.
     pub(super) fn name(&self, name: &str) -> bool {
         if self.parts.is_empty() {
             return false;
@@ -91,7 +91,7 @@ impl Locals {
     }
 }
 
-/// A word without the marks that no local part has: `O'Neill` is `oneill`.
+/// A word without characters that local parts do not have: `O'Neill` is `oneill`.
 fn spelled_out(word: &str) -> String {
     word.replace(['\'', '’'], "")
 }

@@ -1,4 +1,4 @@
-//! Addresses that scripts put together: what they write, without running them.
+//! E-mail addresses that scripts assemble, found without executing them.
 
 use trawl_sdk::embedded::decode_entities;
 
@@ -7,10 +7,10 @@ use super::values::Budget;
 use super::verify::{Trust, address};
 use super::{decode, text};
 
-/// Longest script that is read, in bytes: what hides an address is short.
+/// Maximum size of a script that is evaluated, in bytes: obfuscation code is short.
 const SCRIPT_BYTES_MAX: usize = 200_000;
 
-/// What a script must hold one of to be read at all.
+/// Signs of obfuscation; a longer script without any of them is skipped.
 const SIGNS: [&str; 10] = [
     "fromCharCode",
     "atob(",
@@ -24,11 +24,12 @@ const SIGNS: [&str; 10] = [
     "CryptMailto",
 ];
 
-/// Longest script whose data is read, in bytes, and bytes before an address that are looked at for its key.
+/// Maximum size of a script whose data is read, and bytes in front of an e-mail address that are
+/// searched for its key.
 const STATE_BYTES_MAX: usize = 2_000_000;
 const KEY_BYTES: usize = 60;
 
-/// Calls `found` with each address that data of a script calls one: `"email":"info@acme.de"`.
+/// Calls `found` with each e-mail address under a key for one: `"email":"info@acme.de"`.
 pub(super) fn scan_state(script: &str, found: &mut dyn FnMut(&str)) {
     if script.len() > STATE_BYTES_MAX || !script.contains('@') {
         return;
@@ -40,7 +41,7 @@ pub(super) fn scan_state(script: &str, found: &mut dyn FnMut(&str)) {
     });
 }
 
-/// Whether the text ends with a key of an address and the quote of its value.
+/// Whether a text ends with a key for e-mail addresses and an opening quote.
 fn is_keyed(before: &str) -> bool {
     let near = &before[before.floor_char_boundary(before.len().saturating_sub(KEY_BYTES))..];
     let Some(key) = near
@@ -64,7 +65,7 @@ fn is_keyed(before: &str) -> bool {
             .any(|word| key.contains(word))
 }
 
-/// Calls `found` with each address; `budget` is what the scripts of the page may make.
+/// Calls `found` with each e-mail address; `budget` limits the work for all scripts of the page.
 pub(super) fn scan(script: &str, budget: &mut Budget, found: &mut dyn FnMut(&str)) {
     if script.len() > SCRIPT_BYTES_MAX
         || !SIGNS.iter().any(|sign| script.contains(sign)) && script.len() > 2_000

@@ -1,8 +1,87 @@
-//! Small pages, one a class of page: who is found on each.
+//! Names, cards and lines, then one small page for each class of page with the people on it.
 
-use super::find;
+use super::*;
 use crate::emails;
-use crate::page::Page;
+
+#[test]
+fn names_differ_from_headings() {
+    for name in [
+        "Lena Hofstätter",
+        "Denise R. Calloway",
+        "Ludwig van Beethoven",
+        "Jean-Luc O'Neill",
+        "José da Silva",
+    ] {
+        assert!(is_name(name), "{name}");
+    }
+    for text in [
+        "Contact Us",
+        "Our Team",
+        "Lena",
+        "about the company",
+        "LOGIN HERE NOW",
+        "Managing Broker",
+        "Room 12",
+        "Acme GmbH",
+    ] {
+        assert!(!is_name(text), "{text}");
+    }
+}
+
+#[test]
+fn cards_may_be_nested() {
+    let link = "<a href=mailto:ann@acme.de>x</a>";
+    for (html, expected) in [
+        (
+            format!("<div><h3>Ann Lee</h3><p>CEO</p>{link}</div>"),
+            "Ann Lee",
+        ),
+        (
+            format!("<div><h3>Ann Lee</h3>{link}<h3>Jo Vance</h3></div>"),
+            "",
+        ),
+        (
+            format!(
+                "<div><div><h3>Ann Lee</h3>{link}</div><h3>Jo Vance</h3><h4>Eva West</h4></div>"
+            ),
+            "Ann Lee+Jo Vance+Eva West",
+        ),
+    ] {
+        let page = trawl_sdk::testkit::page(&html);
+        let document = page.document();
+        let mut people = People::default();
+        cards(&Page::read(&document), &[], &mut people);
+        let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
+        assert_eq!(names.join("+"), expected, "{html}");
+    }
+}
+
+#[test]
+fn lines_with_roles_name_people() {
+    for (line, expected) in [
+        (
+            "Geschäftsführer: Matthias Brandner, Dr. Sabine Köhler",
+            "Matthias Brandner+Sabine Köhler",
+        ),
+        ("CEO: Ann Lee", "Ann Lee"),
+        ("VD: Karin Lindqvist, 070-123 45 67", "Karin Lindqvist"),
+        ("代表取締役\t山田 太郎", "山田 太郎"),
+        ("Vertreten durch: Jan Ost und Eva West", "Jan Ost+Eva West"),
+        (
+            "Avv. Marco Ferri, Avv. Giulia Conti",
+            "Marco Ferri+Giulia Conti",
+        ),
+        ("Praxis Dr. med. Amelie Vogt, Hauptstraße 5a", "Amelie Vogt"),
+        ("Contact: sales office", ""),
+        ("CEO: our leader", ""),
+    ] {
+        let mut people = People::default();
+        role_line(line, &mut people);
+        titled(line, &mut people);
+        let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
+        assert_eq!(names.join("+"), expected, "{line}");
+    }
+}
 
 fn check(html: &str, expected: &str) {
     let page = trawl_sdk::testkit::page(html).url("https://www.acme.example/");
@@ -15,7 +94,7 @@ fn check(html: &str, expected: &str) {
 }
 
 #[test]
-fn a_role_beside_a_name_makes_it_somebodys() {
+fn a_role_next_to_a_name_makes_a_person() {
     for (html, expected) in [
         (
             "<figcaption><strong>Dr. med. vet. Nele Ohlen</strong><br>Inhaberin, Tierärztin</figcaption>",
@@ -87,7 +166,7 @@ fn a_role_beside_a_name_makes_it_somebodys() {
 }
 
 #[test]
-fn lines_of_a_kind_are_people_together() {
+fn lines_of_one_kind_are_all_people() {
     for (html, expected) in [
         (
             "<div><div class=c><h6>Ana Vila</h6><p>Directora</p></div><div class=c><h6>Iker Zaba</h6><p>Suelo pélvico</p></div></div>",
@@ -115,7 +194,7 @@ fn lines_of_a_kind_are_people_together() {
 }
 
 #[test]
-fn places_companies_and_products_are_nobody() {
+fn places_companies_and_products_are_no_people() {
     for html in [
         "<h2>Sales Manager</h2><p>London Office</p>",
         "<p>Our evacuation partner, SkyRanger Medevac, is near.",
