@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::corpus;
 
 /// A child process, killed when this value is dropped.
 pub(crate) struct Running(Child);
