@@ -1,12 +1,11 @@
 //! App: the only place where rooms are built and joined.
 
 mod admin_key;
-mod door;
 mod health;
 mod notices;
 mod run;
 mod settings;
-mod stop;
+mod shutdown;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use admin_key::AdminKey;
-use door::EgressDoor;
 use run::AppRun;
 
 use crate::config::Config;
@@ -165,10 +163,8 @@ impl Engine {
         let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
             .with_cache(pages)
             .with_providers(providers);
-        let door = EgressDoor(Arc::clone(&egress));
-        let renderer =
-            settings::browser(config).map(|config| Renderer::new(config, Arc::new(door)));
-        let renderer = renderer.map(Arc::new);
+        let renderer = settings::browser(config)
+            .map(|config| Arc::new(Renderer::new(config, Arc::clone(&egress))));
         if let Some(renderer) = &renderer {
             routing = routing.with_browser(Arc::clone(renderer));
         }
