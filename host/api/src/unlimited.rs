@@ -1,8 +1,8 @@
 //! `POST /unlimited/…`: the same endpoints for accounts that pay monthly for concurrency.
 //!
-//! The checks run in this order: key (in the authentication layer), subscription, parameters, slot. A
-//! request holds its slot until the last byte of its response: the slot is part of the body, so it is
-//! also released on disconnect, error and panic.
+//! The checks run in this order: key (in the authentication layer), subscription, parameters, slot.
+//! A request holds its slot until the last byte of its response: the slot is part of the body, so
+//! it is also released on disconnect, error and panic.
 
 use std::sync::Arc;
 

@@ -27,7 +27,8 @@ use crate::http::format::ResponseFormat;
 pub(crate) struct Notices {
     /// Webhook URL; null or absent turns the events off.
     destination: Option<String>,
-    /// Threshold in dollars, as decimal text or a number. Without it, only an empty balance is reported.
+    /// Threshold in dollars, as decimal text or a number. Without it, only an empty balance is
+    /// reported.
     low_balance_dollars: Option<String>,
 }
 

@@ -25,7 +25,8 @@ pub(crate) use super::statement_body::Statement;
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatementQuery {
-    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the creation of the account.
+    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the creation of the
+    /// account.
     from: Option<String>,
     /// End of the period, exclusive. Default: now.
     to: Option<String>,

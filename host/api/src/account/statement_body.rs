@@ -50,8 +50,8 @@ struct StatementEntry {
     seq: i64,
     /// Time of the entry.
     at: String,
-    /// `top_up`, `bonus`, `reserve` (reserved for a page), `post` (the charge of a page), `void` (a page that failed or was
-    /// refused), `seats` (the monthly price of seats).
+    /// `top_up`, `bonus`, `reserve` (reserved for a page), `post` (the charge of a page), `void` (a
+    /// page that failed or was refused), `seats` (the monthly price of seats).
     kind: &'static str,
     /// Change of the balance in dollars.
     amount: f64,
@@ -271,8 +271,8 @@ fn csv_line(posted: &Posted) -> String {
     fields.join(",") + "\r\n"
 }
 
-/// A text as a CSV field (RFC 4180). Text that a spreadsheet would read as a formula is prefixed with
-/// an apostrophe.
+/// A text as a CSV field (RFC 4180). Text that a spreadsheet would read as a formula is prefixed
+/// with an apostrophe.
 fn quoted(text: &str) -> String {
     let prefix = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         "'"

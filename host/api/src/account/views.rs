@@ -103,7 +103,8 @@ impl From<trawl_control::SubscriptionView> for SubscriptionView {
 pub(crate) struct NoticesView {
     /// Webhook URL.
     destination: String,
-    /// `on_low_balance` is sent when the balance falls below this; 0 means only `on_empty_balance` is sent.
+    /// `on_low_balance` is sent when the balance falls below this; 0 means only `on_empty_balance`
+    /// is sent.
     low_balance_dollars: f64,
 }
 

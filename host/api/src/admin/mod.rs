@@ -1,5 +1,5 @@
-//! `/admin`: administration over HTTP, with the admin key. Each endpoint performs a `control` request, as
-//! the command line does.
+//! `/admin`: administration over HTTP, with the admin key. Each endpoint performs a `control`
+//! request, as the command line does.
 
 mod accounts;
 mod keys;

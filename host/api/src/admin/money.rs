@@ -129,7 +129,8 @@ pub(super) async fn statement(
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UsageQuery {
-    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the first ledger entry.
+    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the first ledger
+    /// entry.
     from: Option<String>,
     /// End of the period, exclusive. Default: now.
     to: Option<String>,

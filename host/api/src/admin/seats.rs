@@ -40,7 +40,8 @@ struct Seats {
 )]
 #[schema(example = json!({"seats": 8}))]
 struct WantedSeats {
-    /// Number of seats, at most 10,000. A reduction takes effect with the next period; 0 ends the subscription then.
+    /// Number of seats, at most 10,000. A reduction takes effect with the next period; 0 ends the
+    /// subscription then.
     seats: u32,
 }
 

@@ -41,8 +41,8 @@ pub(crate) struct SkippedQuery {
 pub(crate) struct Skipped {
     /// The URL.
     url: String,
-    /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`, `blacklist`, `whitelist`,
-    /// `duplicate`, `scheme`, `too_long`, `full` or `stopped`.
+    /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`,
+    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full` or `stopped`.
     reason: &'static str,
     /// Hops from the seed URL.
     depth: u16,

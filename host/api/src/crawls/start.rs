@@ -144,7 +144,8 @@ fn receiver_stream(entries: Receiver<Bytes>) -> impl Stream<Item = Bytes> + Send
     .boxed()
 }
 
-/// The response to a request for background crawls. Decision D48: a list if there are several seeds.
+/// The response to a request for background crawls. Decision D48: a list if there are several
+/// seeds.
 fn queued(format: ResponseFormat, ids: &[String]) -> Result<Response, ApiError> {
     let one = |id: &String| json!({"id": id, "status": "queued"});
     match ids {

@@ -20,8 +20,9 @@ pub(super) struct CrawlStatus {
     state: &'static str,
     /// The same as `state`.
     status: &'static str,
-    /// Why it ended or is about to end: `completed`, `limit`, `depth`, `budget`, `max_credits_allowed`, `balance`,
-    /// `crawl_timeout`, `cancelled`, `client_gone`, `server_stopped`, `credentials_lost`, `failed`.
+    /// Why it ended or is about to end: `completed`, `limit`, `depth`, `budget`,
+    /// `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`, `client_gone`,
+    /// `server_stopped`, `credentials_lost`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
     /// Whether it runs in the background.

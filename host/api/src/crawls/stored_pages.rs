@@ -36,9 +36,11 @@ pub(crate) struct PagesQuery {
     /// Return entries after this number, 0 (default) for all; see the `X-Next-Cursor` header.
     #[serde(default)]
     cursor: u64,
-    /// Maximum number of entries, default 1,000. JSON lines that follow a crawl are unlimited by default.
+    /// Maximum number of entries, default 1,000. JSON lines that follow a crawl are unlimited by
+    /// default.
     limit: Option<u32>,
-    /// Whether to wait for further entries while the crawl runs. Default: true for JSON lines, false for a JSON array.
+    /// Whether to wait for further entries while the crawl runs. Default: true for JSON lines,
+    /// false for a JSON array.
     follow: Option<bool>,
 }
 

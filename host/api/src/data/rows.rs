@@ -67,7 +67,8 @@ pub(crate) struct StoredPage {
     status: u16,
     /// Id of its crawl.
     crawl_id: String,
-    /// Its number in the order in which pages finished; a `cursor` one lower makes `GET /crawl/{id}/pages` start here.
+    /// Its number in the order in which pages finished; a `cursor` one lower makes `GET
+    /// /crawl/{id}/pages` start here.
     seq: u64,
     /// When it finished; null for pages stored before times were recorded.
     at: Option<String>,

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
-/// Since when the endpoints are deprecated, 2025-01-01T00:00:00Z, as RFC 9745 section 2.1 writes it.
-/// Spec S29.
+/// Since when the endpoints are deprecated, 2025-01-01T00:00:00Z, as RFC 9745 section 2.1 writes
+/// it. Spec S29.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1735689600");
 /// The replacement. RFC 9745 section 3; RFC 5829 section 3.3.
 const SUCCESSOR: HeaderValue = HeaderValue::from_static("</scrape>; rel=\"successor-version\"");

@@ -266,8 +266,8 @@ pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::Method
 }
 
-/// The response after a panic in a handler. The panic message may contain anything, so it is neither
-/// sent nor logged here.
+/// The response after a panic in a handler. The panic message may contain anything, so it is
+/// neither sent nor logged here.
 pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
     ApiError::Internal.into_response()

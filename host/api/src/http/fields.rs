@@ -51,7 +51,8 @@ impl<'de> Visitor<'de> for UniqueVisitor {
 pub(crate) struct Fields(BTreeMap<String, Box<RawValue>>);
 
 impl Fields {
-    /// Reads the body of a request, which may have these fields only. An empty body is an empty object.
+    /// Reads the body of a request, which may have these fields only. An empty body is an empty
+    /// object.
     ///
     /// # Errors
     /// The body is not a JSON object, is too large, or has an unknown field.
@@ -138,8 +139,8 @@ fn invalid(name: &str, reason: &str) -> ApiError {
     ApiError::Invalid(format!("{name}: {reason}"))
 }
 
-/// A JSON number written without exponent: libraries send `1e-05`. `None` when it is not a number or
-/// the exponent is too large.
+/// A JSON number written without exponent: libraries send `1e-05`. `None` when it is not a number
+/// or the exponent is too large.
 fn plain_number(number: &str) -> Option<String> {
     let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
     if !number.bytes().all(is_number) {

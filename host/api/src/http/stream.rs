@@ -49,8 +49,8 @@ pub(crate) async fn pages(format: ResponseFormat, n_pages: usize, outcomes: Outc
     format.response(body)
 }
 
-/// The chunks of the body: one per entry, and the brackets of an array. Always ends as valid JSON, or
-/// after a complete line.
+/// The chunks of the body: one per entry, and the brackets of an array. Always ends as valid JSON,
+/// or after a complete line.
 fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
     let entries = until_panic(outcomes)
         .enumerate()

@@ -102,8 +102,8 @@ fn fixed() -> Value {
     document
 }
 
-/// Adds the options of the active plugins to the request objects, under the names that requests use.
-/// `status` is the response of `GET /plugins`.
+/// Adds the options of the active plugins to the request objects, under the names that requests
+/// use. `status` is the response of `GET /plugins`.
 fn add_plugins(document: &mut Value, status: &Value) {
     let plugins = status["plugins"].as_array().map_or(&[][..], Vec::as_slice);
     let schemas = &mut document["components"]["schemas"];

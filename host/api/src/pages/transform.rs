@@ -19,7 +19,8 @@ use crate::http::error::ApiError;
 use crate::http::headers;
 use crate::http::request::{ApiRequest, serve};
 
-/// Maximum size of the body: sent as lists of byte values, 10 MB of HTML take several times as much.
+/// Maximum size of the body: sent as lists of byte values, 10 MB of HTML take several times as
+/// much.
 const BODY_BYTES_MAX: usize = 64_000_000;
 
 /// Response of `/transform`.

@@ -18,7 +18,8 @@ use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
 use crate::http::request::{ApiRequest, serve};
 
-/// Maximum size of the body of `crawl-text`: escaped as JSON, 10 MB of text take several times as much.
+/// Maximum size of the body of `crawl-text`: escaped as JSON, 10 MB of text take several times as
+/// much.
 const TEXT_BODY_BYTES_MAX: usize = 64_000_000;
 
 #[utoipa::path(
@@ -86,7 +87,7 @@ pub(crate) async fn label(
     responses(
         (status = 200, description = "One entry per page; an empty list if the text has no URL", body = Vec<Entry>),
         (status = 400, description = "A parameter is invalid; the error starts with its name",
-            example = json!({"error": "text: is missing, send the text with the addresses in it"})),
+            example = json!({"error": "text: is missing, send the text with the URLs in it"})),
         (status = 413, description = "The text exceeds 10,000,000 bytes"),
     ),
     security(("key" = []))

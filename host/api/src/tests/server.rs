@@ -349,8 +349,8 @@ impl Run for FakeRun {
         Registry::empty()
     }
 
-    /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run, `slow.test` a
-    /// page that waits.
+    /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run,
+    /// `slow.test` a page that waits.
     fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
         self.admit()?;
         assert!(pages[0].requested != "bug.test", "canary of a panic");
