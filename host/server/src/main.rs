@@ -1,10 +1,11 @@
-//! The `trawl` program: reads the command line and hands over.
+//! The `trawl` program.
 
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// Parsing a page allocates in many small pieces; this allocator is measurably faster at it than the system's.
+/// Parsing a page makes many small allocations; this allocator is measurably faster at them than the
+/// system's.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

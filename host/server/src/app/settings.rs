@@ -1,4 +1,4 @@
-//! From the configuration's words to the rooms' own settings.
+//! Converts the configuration into the settings of each component.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use trawl_net::robots;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
 
+/// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     let mut pools: BTreeMap<String, PoolConfig> = BTreeMap::new();
     for proxy in &config.egress.proxy {
@@ -26,14 +27,14 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
             &proxy.dollars_per_gigabyte,
         )?;
         let url = Url::parse(&proxy.url)
-            .with_context(|| format!("a proxy of pool `{name}` has no valid `url`"))?;
+            .with_context(|| format!("a proxy of pool `{name}` has an invalid `url`"))?;
         let pool = pools.entry(name.to_owned()).or_insert_with(|| PoolConfig {
             proxies: Vec::new(),
             price_per_gigabyte,
         });
         anyhow::ensure!(
             pool.price_per_gigabyte == price_per_gigabyte,
-            "the proxies of pool `{name}` state different prices; a pool has one `dollars_per_gigabyte`"
+            "the proxies of pool `{name}` have different prices; set one `dollars_per_gigabyte` for the pool"
         );
         pool.proxies.push(UpstreamProxy {
             url,
@@ -55,14 +56,14 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
     })
 }
 
-/// The operator's credentials at providers.
+/// The operator's provider credentials.
 pub(super) fn providers(config: &Config) -> Result<PooledKeys, PooledError> {
     let settings = &config.providers;
     let environment = settings.environment.0.iter().cloned();
     PooledKeys::read(environment, settings.credentials_file.as_deref())
 }
 
-/// The language model; `None` when there is none.
+/// The language model; `None` if none is configured.
 pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
     let Some(ai) = &config.ai else {
         return Ok(None);
@@ -72,25 +73,25 @@ pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
         .with_context(|| {
             format!(
-                "ai.base is `{}`; write an address such as \"http://127.0.0.1:8080/v1\"",
+                "ai.base is `{}`; write a URL such as \"http://127.0.0.1:8080/v1\"",
                 ai.base
             )
         })?;
     anyhow::ensure!(
         base.username().is_empty() && base.password().is_none() && base.query().is_none(),
-        "ai.base has a user name, a password or a query; a key belongs into the variable that ai.key_env names"
+        "ai.base has a user name, a password or a query; put the key in the variable that ai.key_env names"
     );
     anyhow::ensure!(
         !ai.model.trim().is_empty(),
         "ai.model is empty; write the model's name"
     );
-    let is_whole = ai.context_tokens > 0
+    let is_valid = ai.context_tokens > 0
         && ai.answer_tokens > 0
         && ai.timeout > 0
         && ai.requests_in_flight > 0;
     anyhow::ensure!(
-        is_whole,
-        "ai.context_tokens, ai.answer_tokens, ai.timeout and ai.requests_in_flight must be 1 at least"
+        is_valid,
+        "ai.context_tokens, ai.answer_tokens, ai.timeout and ai.requests_in_flight must be at least 1"
     );
     let key = match &ai.key_env {
         None => None,
@@ -121,7 +122,7 @@ pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
     }))
 }
 
-/// What a request without a `router` object means.
+/// Router mode of a request without a `router` object.
 pub(super) fn router_default(config: &Config) -> RouterMode {
     match config.providers.default_mode {
         RouterDefault::Off => RouterMode::Off,
@@ -129,7 +130,7 @@ pub(super) fn router_default(config: &Config) -> RouterMode {
     }
 }
 
-/// The browser; `None` when the operator wants none.
+/// The browser; `None` if it is disabled.
 pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
     let browser = &config.browser;
     (browser.tabs > 0).then(|| RenderConfig {
@@ -145,7 +146,7 @@ pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
     })
 }
 
-/// The pools that have a proxy, and their countries.
+/// The pools with at least one proxy, and their countries.
 pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
     let mut pools: BTreeMap<Pool, Vec<String>> = BTreeMap::new();
     for proxy in &config.egress.proxy {
@@ -160,7 +161,8 @@ pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
         .collect())
 }
 
-/// RFC 9309 section 2.2.1 has no other characters in a product token; one with others would match no group at all.
+/// The product token. RFC 9309 section 2.2.1 allows no other characters: a token with others would
+/// match no group of a robots.txt.
 pub(super) fn robots_token(config: &Config) -> anyhow::Result<String> {
     let token = config.egress.robots_token.as_deref();
     let token = token.unwrap_or(robots::TOKEN_DEFAULT);
@@ -176,6 +178,7 @@ fn country(proxy: &ProxySettings) -> Option<String> {
     proxy.country.as_ref().map(|code| code.to_ascii_uppercase())
 }
 
+/// Prices of pay-as-you-go use.
 pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {
     Ok(Prices {
         gigabyte: price("prices.gigabyte", &config.prices.gigabyte)?,
@@ -187,6 +190,7 @@ pub(super) fn prices(config: &Config) -> anyhow::Result<Prices> {
     })
 }
 
+/// Prices of seats.
 pub(super) fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
     let steps = config.unlimited.seat_prices.iter().map(|step| {
         let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
@@ -194,10 +198,10 @@ pub(super) fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
     });
     let steps = steps.collect::<anyhow::Result<_>>()?;
     SeatPrices::new(steps)
-        .map_err(|reason| anyhow::anyhow!("unlimited.seat_prices make no sense: {reason}"))
+        .map_err(|reason| anyhow::anyhow!("unlimited.seat_prices is invalid: {reason}"))
 }
 
-/// All prices in one object, amounts as exact decimal text: what the history of prices keeps.
+/// All prices as one object with exact decimal amounts, as the price history stores them.
 pub(super) fn price_list(config: &Config) -> anyhow::Result<Value> {
     let prices = prices(config)?;
     let pools = egress(config)?.pools.into_iter();
@@ -238,7 +242,7 @@ fn pool(proxy: &ProxySettings) -> anyhow::Result<Pool> {
     .find(|pool| pool.name() == proxy.pool)
     .with_context(|| {
         format!(
-            "there is no pool `{}`; there are standard, isp, residential, unlimited",
+            "unknown pool `{}`, expected standard, isp, residential or unlimited",
             proxy.pool
         )
     })
@@ -265,14 +269,14 @@ mod tests {
 
     #[test]
     fn every_price_is_in_the_list() {
-        let usual = price_list(&Config::default()).expect("prices");
+        let default = price_list(&Config::default()).expect("prices");
         assert_eq!(
-            (&usual["gigabyte"], &usual["cpu_minute"]),
+            (&default["gigabyte"], &default["cpu_minute"]),
             (&json!("1"), &json!("0.0001"))
         );
-        assert_eq!(usual["seats"][3], json!({"from": 50, "dollars": "14.5"}));
-        assert_eq!(usual["pools"], json!({}));
-        assert_eq!(usual["ai"], Value::Null);
+        assert_eq!(default["seats"][3], json!({"from": 50, "dollars": "14.5"}));
+        assert_eq!(default["pools"], json!({}));
+        assert_eq!(default["ai"], Value::Null);
         let model = "[ai]\nbase = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\ndollars_per_million_answer_tokens = \"0.60\"";
         let with_model = price_list(&read(model)).expect("prices");
         assert_eq!(with_model["ai"]["dollars_per_million_answer_tokens"], "0.6");
@@ -284,18 +288,18 @@ mod tests {
             (&own["gigabyte"], &own["pooled_percent"], &own["pools"]),
             (&json!("2.5"), &json!(5), &json!({"isp": "4"}))
         );
-        assert_ne!(own, usual);
+        assert_ne!(own, default);
     }
 
     #[test]
-    fn a_model_is_whole_or_the_start_up_stops() {
+    fn an_incomplete_model_is_refused() {
         assert!(ai(&Config::default()).expect("none").is_none());
-        const WHOLE: &str = "[ai]\nbase = \"http://127.0.0.1:8080/v1\"\nmodel = \"m\"\n";
-        let found = ai(&read(WHOLE)).expect("a model").expect("a model");
+        const MODEL: &str = "[ai]\nbase = \"http://127.0.0.1:8080/v1\"\nmodel = \"m\"\n";
+        let found = ai(&read(MODEL)).expect("a model").expect("a model");
         assert_eq!((found.model.as_str(), found.in_flight), ("m", 4));
         assert_eq!(found.prices, TokenPrices::default());
         let priced = "dollars_per_million_question_tokens = \"0.15\"\nkey_env = \"AI_KEY\"";
-        let mut config = read(&format!("{WHOLE}{priced}"));
+        let mut config = read(&format!("{MODEL}{priced}"));
         let refusal = ai(&config).expect_err("no key").to_string();
         assert!(refusal.contains("ai.key_env names `AI_KEY`"), "{refusal}");
         let variable = ("AI_KEY".to_owned(), "canary".to_owned());
@@ -304,12 +308,12 @@ mod tests {
         assert_eq!(found.prices.question, Nanodollars(150_000_000));
         assert!(!format!("{found:?}").contains("canary"));
         for (wrong, reason) in [
-            (WHOLE.replace("http:", "ftp:"), "ai.base is"),
-            (WHOLE.replace("127", "user:secret@127"), "a user name"),
-            (WHOLE.replace("\"m\"", "\" \""), "ai.model is empty"),
-            (format!("{WHOLE}timeout = 0"), "must be 1 at least"),
+            (MODEL.replace("http:", "ftp:"), "ai.base is"),
+            (MODEL.replace("127", "user:secret@127"), "a user name"),
+            (MODEL.replace("\"m\"", "\" \""), "ai.model is empty"),
+            (format!("{MODEL}timeout = 0"), "must be at least 1"),
             (
-                format!("{WHOLE}dollars_per_million_answer_tokens = \"x\""),
+                format!("{MODEL}dollars_per_million_answer_tokens = \"x\""),
                 "write dollars such as",
             ),
         ] {
@@ -322,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn seats_have_the_usual_prices_or_the_operators() {
-        let usual = seat_prices(&Config::default()).expect("prices");
-        assert_eq!(usual, SeatPrices::default());
+    fn seat_prices_have_defaults_and_can_be_set() {
+        let default = seat_prices(&Config::default()).expect("prices");
+        assert_eq!(default, SeatPrices::default());
         let own = read(
             "[unlimited]\nseat_prices = [{ from = 1, dollars = \"9.99\" }, { from = 5, dollars = \"8\" }]",
         );

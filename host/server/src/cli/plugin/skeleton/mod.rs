@@ -1,20 +1,20 @@
-//! The text of a new plugin. The templates lie beside this file, one a kind, with marks for the names.
+//! The files of a new plugin, from the templates beside this file.
 
 use trawl_model::PluginKind;
 
 /// The template of `src/lib.rs`.
 fn source(kind: PluginKind) -> &'static str {
     match kind {
-        PluginKind::Format => include_str!("skeleton/format.rs.txt"),
-        PluginKind::Filter => include_str!("skeleton/filter.rs.txt"),
-        PluginKind::Extractor => include_str!("skeleton/extractor.rs.txt"),
-        PluginKind::Chunker => include_str!("skeleton/chunker.rs.txt"),
-        PluginKind::Analyst => include_str!("skeleton/analyst.rs.txt"),
-        PluginKind::Provider => include_str!("skeleton/provider.rs.txt"),
+        PluginKind::Format => include_str!("format.rs.txt"),
+        PluginKind::Filter => include_str!("filter.rs.txt"),
+        PluginKind::Extractor => include_str!("extractor.rs.txt"),
+        PluginKind::Chunker => include_str!("chunker.rs.txt"),
+        PluginKind::Analyst => include_str!("analyst.rs.txt"),
+        PluginKind::Provider => include_str!("provider.rs.txt"),
     }
 }
 
-/// How a request asks for the plugin.
+/// How a request selects the plugin.
 fn request(kind: PluginKind) -> &'static str {
     match kind {
         PluginKind::Format => r#""return_format": "NAME""#,
@@ -22,7 +22,7 @@ fn request(kind: PluginKind) -> &'static str {
         PluginKind::Extractor => r#""extractors": {"NAME": {}}"#,
         PluginKind::Chunker => r#""chunking_alg": {"type": "NAME", "value": 1}"#,
         PluginKind::Analyst => {
-            "POST /pipeline/label, when its entry has the name `label`; likewise `contacts`, `qa`, `filter_links`"
+            "POST /pipeline/label, if its manifest entry is named `label`; likewise `contacts`, `qa`, `filter_links`"
         }
         PluginKind::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
     }
@@ -31,21 +31,21 @@ fn request(kind: PluginKind) -> &'static str {
 /// Path and text of every file of a new plugin.
 pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)> {
     let manifest = match kind {
-        // Services and models speak JSON, and these kinds are never native.
+        // Providers and models exchange JSON, and these kinds are never native.
         PluginKind::Analyst | PluginKind::Provider => {
-            include_str!("skeleton/provider.Cargo.toml.txt")
+            include_str!("provider.Cargo.toml.txt")
         }
-        _ => include_str!("skeleton/Cargo.toml.txt"),
+        _ => include_str!("Cargo.toml.txt"),
     };
     let templates = [
         ("Cargo.toml", manifest),
-        ("README.md", include_str!("skeleton/README.md.txt")),
+        ("README.md", include_str!("README.md.txt")),
         (".gitignore", "/target\n"),
         ("src/lib.rs", source(kind)),
-        ("cases/page.html", include_str!("skeleton/page.html.txt")),
+        ("cases/page.html", include_str!("page.html.txt")),
     ];
     let fill = |text: &str| {
-        // The request first: it has marks of its own.
+        // The request first: it contains placeholders.
         text.replace("REQUEST", request(kind))
             .replace("KIND", kind.name())
             .replace("TYPENAME", &type_name(name))
@@ -58,7 +58,7 @@ pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)>
         .collect()
 }
 
-/// `my_format` as the name of a type: `MyFormat`.
+/// The type name of a plugin: `MyFormat` for `my_format`.
 fn type_name(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let (first, rest) = word.split_at(word.len().min(1));
