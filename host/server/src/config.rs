@@ -1,4 +1,5 @@
-//! Settings of the server. An unknown key is an error, so that a typo never becomes a silent default.
+//! Settings of the server. An unknown key is an error, so that a typo never becomes a silent
+//! default.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -37,7 +38,8 @@ pub struct AiSettings {
     pub base: String,
     /// Name of the model on that server.
     pub model: String,
-    /// Name of the variable with the API key, in the environment or in `providers.credentials_file`.
+    /// Name of the variable with the API key, in the environment or in
+    /// `providers.credentials_file`.
     pub key_env: Option<String>,
     /// Dollars per million prompt tokens as decimal text; empty means free.
     #[serde(default)]
@@ -82,8 +84,8 @@ impl AiSettings {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
-    /// A file of `NAME=value` lines with the operator's credentials, readable by the server's user only.
-    /// Environment variables of the same names take precedence.
+    /// A file of `NAME=value` lines with the operator's credentials, readable by the server's user
+    /// only. Environment variables of the same names take precedence.
     pub credentials_file: Option<PathBuf>,
     /// `off` (default) or `fallback`: router mode of a request without a `router` object.
     pub default_mode: RouterDefault,
@@ -121,8 +123,8 @@ pub struct EgressSettings {
     pub allow_private: Vec<IpNet>,
     /// The `User-Agent` of requests that set none.
     pub user_agent: Option<String>,
-    /// The product token that selects the group of a robots.txt, whatever `User-Agent` is sent: letters,
-    /// `-` and `_`. `Trawl` by default.
+    /// The product token that selects the group of a robots.txt, whatever `User-Agent` is sent:
+    /// letters, `-` and `_`. `Trawl` by default.
     pub robots_token: Option<String>,
     /// Upstream proxies by pool: `[[egress.proxy]]`.
     pub proxy: Vec<ProxySettings>,
@@ -178,8 +180,8 @@ impl Default for PriceSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnlimitedSettings {
-    /// Monthly price of a seat by the size of the purchase, smallest first. A price applies to all seats
-    /// of the purchase.
+    /// Monthly price of a seat by the size of the purchase, smallest first. A price applies to all
+    /// seats of the purchase.
     pub seat_prices: Vec<SeatPriceSettings>,
 }
 
@@ -263,13 +265,13 @@ impl Default for CacheSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BrowserSettings {
-    /// Path of the browser. Default: the first of `chromium-headless-shell`, `chromium`, `google-chrome` on the
-    /// `PATH`.
+    /// Path of the browser. Default: the first of `chromium-headless-shell`, `chromium`,
+    /// `google-chrome` on the `PATH`.
     pub program: Option<PathBuf>,
     /// The user that runs the browser when the server is root: its sandbox refuses to run as root.
     pub user: String,
-    /// Disables the browser's sandbox, for containers that do not support it. A page that breaks out of
-    /// the browser then has the rights of the server.
+    /// Disables the browser's sandbox, for containers that do not support it. A page that breaks
+    /// out of the browser then has the rights of the server.
     pub no_sandbox: bool,
     /// Concurrent tabs, over all runs; 0 disables the browser.
     pub tabs: usize,

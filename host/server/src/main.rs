@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-/// Parsing a page makes many small allocations; this allocator is measurably faster at them than the
-/// system's.
+/// Parsing a page makes many small allocations; this allocator is measurably faster at them than
+/// the system's.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -3,10 +3,11 @@
 use axum::body::Body;
 use serde_json::{Value, json};
 
-use super::server::TestServer;
-use crate::Service;
 use trawl_model::clock::Timestamp;
 use trawl_store::OutboxRow;
+
+use super::server::TestServer;
+use crate::Service;
 
 async fn table(server: &TestServer, path: &str) -> Value {
     let response = server.get(path).await;

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::{Health, Order, Outcomes, Run, Service, router};
 use trawl_billing::{Account, AccountId, Billing, FundsError, Tariff};
 use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
@@ -39,6 +38,8 @@ use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
 use trawl_wire::{KnownModel, RequestDefaults};
+
+use crate::{Health, Order, Outcomes, Run, Service, router};
 
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 
+use trawl_billing::AccountId;
+
 use super::server::{TestResponse, TestServer};
 use crate::Service;
-use trawl_billing::AccountId;
 
 const PATH: &str = "/unlimited/scrape";
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::Context;
+
 use trawl_model::secret::Secret;
 
 /// Prefix of the key.

@@ -9,8 +9,8 @@ use url::Url;
 use trawl_billing::{Billing, Crossing, Threshold};
 use trawl_crawl::webhooks::{Event, EventKind, Webhooks};
 
-/// How often an event is retried when the store fails. If all attempts fail, it is sent after the next
-/// start.
+/// How often an event is retried when the store fails. If all attempts fail, it is sent after the
+/// next start.
 const ATTEMPTS_MAX: u32 = 10;
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
@@ -27,8 +27,8 @@ pub(super) async fn forward(billing: Billing, webhooks: Arc<Webhooks>, closed: C
     }
 }
 
-/// Stores the event before it marks the crossing as reported: after a crash between the two steps the
-/// event is stored twice under the same id rather than lost.
+/// Stores the event before it marks the crossing as reported: after a crash between the two steps
+/// the event is stored twice under the same id rather than lost.
 async fn forward_one(billing: &Billing, webhooks: &Webhooks, crossing: &Crossing) {
     let forward = async || -> anyhow::Result<()> {
         webhooks.push(event(crossing).into_iter().collect()).await?;

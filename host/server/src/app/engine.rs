@@ -22,7 +22,8 @@ use trawl_render::Renderer;
 use super::{pooled_keys, settings};
 use crate::config::Config;
 
-/// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the server.
+/// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the
+/// server.
 pub struct Engine {
     /// The plugins.
     pub plugins: Arc<Plugins>,

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::App;
 use trawl_api::Health;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
@@ -16,6 +15,8 @@ use trawl_net::fetch::CookieJar;
 use trawl_plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
 };
+
+use super::App;
 
 /// How long a result is reused: monitoring polls often, and a page costs work.
 const RESULT_TTL: Duration = Duration::from_secs(1);
@@ -60,8 +61,8 @@ impl App {
         Health { is_healthy, report }
     }
 
-    /// The result of the browser. It is measured rarely: rendering costs a thousand times as much as
-    /// plain HTTP.
+    /// The result of the browser. It is measured rarely: rendering costs a thousand times as much
+    /// as plain HTTP.
     async fn browser_health(&self, context: &RunContext) -> Value {
         let is_installed = self
             .renderer

@@ -206,7 +206,8 @@ impl App {
     }
 }
 
-/// Opens the page cache unless it is disabled. The server also runs without it if it cannot be opened.
+/// Opens the page cache unless it is disabled. The server also runs without it if it cannot be
+/// opened.
 async fn open_page_cache(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCache>>> {
     if config.cache.size_mib == 0 {
         return Ok(None);

@@ -13,8 +13,8 @@ use trawl_control::ControlHandler;
 use super::{App, balance_events, plugins_status};
 
 impl App {
-    /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for those
-    /// in flight, and closes the store.
+    /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for
+    /// those in flight, and closes the store.
     ///
     /// # Errors
     /// The control socket cannot be created, or the listener fails.

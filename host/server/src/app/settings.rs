@@ -7,7 +7,6 @@ use anyhow::Context;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use crate::config::{Config, ProxySettings, RouterDefault};
 use trawl_billing::{Prices, SeatPrices};
 use trawl_engine::ai::{AiConfig, TokenPrices};
 use trawl_engine::providers::{PooledError, PooledKeys};
@@ -16,6 +15,8 @@ use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
 use trawl_net::robots;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
+
+use crate::config::{Config, ProxySettings, RouterDefault};
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {

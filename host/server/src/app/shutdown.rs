@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::App;
 
-/// How long requests in flight may take after the stop signal, and how long closing everything behind
-/// them may take afterwards. Service managers kill a process after about 90 seconds.
+/// How long requests in flight may take after the stop signal, and how long closing everything
+/// behind them may take afterwards. Service managers kill a process after about 90 seconds.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// When streaming crawls stop fetching pages, so that their responses end in time.
 const STREAMS_MAX: Duration = Duration::from_secs(20);
@@ -13,8 +13,8 @@ const STREAMS_MAX: Duration = Duration::from_secs(20);
 const CLOSE_MIN: Duration = Duration::from_secs(1);
 
 impl App {
-    /// Stops all work and closes the ledger, the page cache and the store. Background crawls resume at
-    /// the next start.
+    /// Stops all work and closes the ledger, the page cache and the store. Background crawls resume
+    /// at the next start.
     pub async fn close(&self) {
         self.stop.cancel();
         self.last_call.cancel();
@@ -33,8 +33,8 @@ impl App {
         self.store.close().await;
     }
 
-    /// Waits for the stop signal, and then until all requests are served or the time is up. Returns how
-    /// long connections may still take to send their responses.
+    /// Waits for the stop signal, and then until all requests are served or the time is up. Returns
+    /// how long connections may still take to send their responses.
     pub(super) async fn drain(&self) -> Duration {
         self.stop.cancelled().await;
         let stopped = Instant::now();

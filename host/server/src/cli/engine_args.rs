@@ -25,7 +25,8 @@ pub(super) struct EngineArgs {
         value_delimiter = ','
     )]
     allow_private: Vec<IpNet>,
-    /// Path of the browser (default: the first of chromium-headless-shell, chromium, google-chrome on the PATH).
+    /// Path of the browser (default: the first of chromium-headless-shell, chromium, google-chrome
+    /// on the PATH).
     #[arg(long, env = "TRAWL_BROWSER", value_name = "FILE")]
     browser: Option<PathBuf>,
 }

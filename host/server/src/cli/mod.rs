@@ -49,8 +49,8 @@ enum Command {
     Plugin(plugin::PluginCommand),
 }
 
-/// Runs the command line. An error is printed to stderr with its causes, one per line, and gives exit
-/// code 1.
+/// Runs the command line. An error is printed to stderr with its causes, one per line, and gives
+/// exit code 1.
 pub fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,8 +85,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// The plugin manifest: the given one, or `plugins.toml` in the working directory, beside the program, or
-/// in the checkout in which the program was built.
+/// The plugin manifest: the given one, or `plugins.toml` in the working directory, beside the
+/// program, or in the checkout in which the program was built.
 fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let given = given.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
     if let Some(given) = given {
@@ -118,8 +118,8 @@ fn cache_folder() -> PathBuf {
         .join("trawl")
 }
 
-/// Where interrupted commands store what they need to resume. Never below [`cache_folder`]: the plugin
-/// compiler removes unknown files there.
+/// Where interrupted commands store what they need to resume. Never below [`cache_folder`]: the
+/// plugin compiler removes unknown files there.
 fn state_folder() -> PathBuf {
     environment("XDG_STATE_HOME")
         .map(PathBuf::from)

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
+
 use trawl_engine::page::PageOutcome;
 use trawl_model::{Content, Piece};
 
 /// Format and fields of the output.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
-    /// Format of the content: markdown, html, text, bytes, xml, empty, screenshot (PNG), or a format plugin.
+    /// Format of the content: markdown, html, text, bytes, xml, empty, screenshot (PNG), or a
+    /// format plugin.
     #[arg(long, default_value = "markdown")]
     pub(super) format: String,
     /// Main content only: no navigation, advertisements or related links.
@@ -23,7 +25,8 @@ pub(super) struct OutputArgs {
     /// Without the elements that match this CSS selector.
     #[arg(long, value_name = "CSS")]
     exclude_selector: Option<String>,
-    /// JSON file with a selector map, in one of the two shapes of `css_extraction_map`; prints JSON.
+    /// JSON file with a selector map, in one of the two shapes of `css_extraction_map`; prints
+    /// JSON.
     #[arg(long, value_name = "FILE")]
     selectors: Option<PathBuf>,
     /// Add structured data and framework state; prints JSON.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::Args;
 
-use super::engine_args::{EngineArgs, RequestMode};
-use super::output_args::OutputArgs;
-use crate::app::Engine;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
 use trawl_net::fetch::CookieJar;
+
+use super::engine_args::{EngineArgs, RequestMode};
+use super::output_args::OutputArgs;
+use crate::app::Engine;
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]

@@ -9,11 +9,12 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use trawl_model::Nanodollars;
+use trawl_net::egress::SAMPLE_HOST;
+
 use super::engine_args::EngineArgs;
 use crate::app::{App, Paths};
 use crate::config::LISTEN_DEFAULT;
-use trawl_model::Nanodollars;
-use trawl_net::egress::SAMPLE_HOST;
 
 /// The account that the first start creates.
 const FIRST_ACCOUNT: &str = "default";

@@ -1,4 +1,5 @@
-//! `trawl transform FILE`: transforms HTML from a file or standard input, without server or network.
+//! `trawl transform FILE`: transforms HTML from a file or standard input, without server or
+//! network.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,12 +9,13 @@ use anyhow::Context;
 use clap::Args;
 use url::Url;
 
-use super::output_args::OutputArgs;
-use super::{cache_folder, plugins_file};
 use trawl_engine::extract::{self, Input};
 use trawl_engine::page::PageOutcome;
 use trawl_plan::address;
 use trawl_plugins::{Plugins, PluginsConfig};
+
+use super::output_args::OutputArgs;
+use super::{cache_folder, plugins_file};
 
 /// Timeout of the transformation.
 const TIMEOUT: Duration = Duration::from_secs(60);

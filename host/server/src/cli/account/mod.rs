@@ -1,5 +1,5 @@
-//! `trawl account`: accounts, keys, top-ups, statements. Talks to the running server, or opens the store
-//! if none is running.
+//! `trawl account`: accounts, keys, top-ups, statements. Talks to the running server, or opens the
+//! store if none is running.
 
 mod answer;
 mod money;
@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::app;
-use crate::config::Config;
-use answer::{Answer, Statement};
 use trawl_control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MAX};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+
+use crate::app;
+use crate::config::Config;
+use answer::{Answer, Statement};
 
 pub(super) use money::{PricesArgs, UsageArgs, prices, usage};
 
@@ -71,12 +72,13 @@ enum AccountCommand {
     /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Set the number of seats: concurrent requests of the Unlimited plan, paid monthly from the balance.
+    /// Set the number of seats: concurrent requests of the Unlimited plan, paid monthly from the
+    /// balance.
     Seats {
         /// The account.
         account: String,
-        /// New number of seats. Additional seats are paid for the rest of the period; a reduction takes
-        /// effect with the next period, 0 ends the subscription then.
+        /// New number of seats. Additional seats are paid for the rest of the period; a reduction
+        /// takes effect with the next period, 0 ends the subscription then.
         #[arg(
             value_name = "N",
             required_unless_present_any = ["suspend", "resume"],

@@ -1,7 +1,8 @@
 //! `trawl crawl URL`: crawls a site to a file, a folder or a pipe, without a server.
 //!
-//! Runs the crawl of the server as a background crawl of this process and writes its pages as they come. Its state
-//! has a directory of its own until the crawl ends, so `--resume` continues an interrupted crawl.
+//! Runs the crawl of the server as a background crawl of this process and writes its pages as they
+//! come. Its state has a directory of its own until the crawl ends, so `--resume` continues an
+//! interrupted crawl.
 
 mod names;
 mod output;
@@ -17,11 +18,6 @@ use clap::Args;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::engine_args::{EngineArgs, RequestMode};
-use crate::app::{App, Paths};
-use output::{Output, Written};
-use progress::Progress;
-use state::{Checkpoint, State};
 use trawl_api::Service;
 use trawl_billing::AccountId;
 use trawl_crawl::{CrawlView, Crawls, NewCrawl};
@@ -29,7 +25,14 @@ use trawl_model::{Nanodollars, Terms};
 use trawl_store::CrawlState;
 use trawl_wire::RequestDefaults;
 
-/// The account that is charged. No real money is involved; the charges show what a server would bill.
+use super::engine_args::{EngineArgs, RequestMode};
+use crate::app::{App, Paths};
+use output::{Output, Written};
+use progress::Progress;
+use state::{Checkpoint, State};
+
+/// The account that is charged. No real money is involved; the charges show what a server would
+/// bill.
 const ACCOUNT: &str = "command line";
 /// Its balance: more than any crawl costs.
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);

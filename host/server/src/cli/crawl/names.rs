@@ -2,15 +2,16 @@
 
 use url::Url;
 
-/// Maximum length of a path segment. File systems allow 255 bytes; a suffix and an extension follow.
+/// Maximum length of a path segment. File systems allow 255 bytes; a suffix and an extension
+/// follow.
 const SEGMENT_BYTES_MAX: usize = 120;
 /// Maximum number of folders below the host. Deeper pages get a suffix.
 const SEGMENTS_MAX: usize = 16;
 /// Length of the hash suffix that makes a name unique.
 const HASH_DIGITS: usize = 8;
 
-/// The file of a page, relative to the folder of the crawl: host, path and extension. `None` if the URL has no host.
-/// A name that does not represent the complete URL gets a hash as suffix.
+/// The file of a page, relative to the folder of the crawl: host, path and extension. `None` if the
+/// URL has no host. A name that does not represent the complete URL gets a hash as suffix.
 pub(super) fn file(url: &Url, extension: &str) -> Option<String> {
     let mut parts = vec![segment_name(&host(url)?).0];
     let path = url.path();

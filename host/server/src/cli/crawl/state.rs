@@ -18,7 +18,8 @@ pub(super) struct State {
     folder: PathBuf,
 }
 
-/// Position of the output. Stored after the output is flushed: what comes after it is written again.
+/// Position of the output. Stored after the output is flushed: what comes after it is written
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     /// Id of the crawl.
@@ -52,8 +53,9 @@ impl State {
         self.folder.join("data")
     }
 
-    /// Prepares the directory: an empty one for a new crawl, the existing one to resume. The cache of compiled plugins
-    /// is shared with other commands. Returns whether there was an interrupted crawl.
+    /// Prepares the directory: an empty one for a new crawl, the existing one to resume. The cache
+    /// of compiled plugins is shared with other commands. Returns whether there was an interrupted
+    /// crawl.
     pub(super) fn prepare(&self, resume: bool, compiled: &Path) -> anyhow::Result<bool> {
         let was_interrupted = self.folder.join(CHECKPOINT).is_file();
         if resume {

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
 use trawl_model::PluginKind;
 
 /// The commands.

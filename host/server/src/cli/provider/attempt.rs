@@ -6,13 +6,14 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::PageArgs;
-use crate::app::{self, Engine};
-use crate::cli::engine_args::EngineArgs;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext, VendorPart};
 use trawl_net::fetch::CookieJar;
 use trawl_plan::{RouterMode, RouterPlan};
+
+use super::PageArgs;
+use crate::app::{self, Engine};
+use crate::cli::engine_args::EngineArgs;
 
 /// Options of `trawl provider try`.
 #[derive(Debug, Args)]

@@ -1,8 +1,9 @@
 //! `trawl provider list`: the configured providers.
 
+use trawl_engine::providers::{PooledKeys, ProviderStatus, listed};
+
 use crate::app;
 use crate::cli::engine_args::EngineArgs;
-use trawl_engine::providers::{PooledKeys, ProviderStatus, listed};
 
 pub(super) fn run(engine: &EngineArgs, json: bool) -> anyhow::Result<()> {
     let (config, manifest) = engine.load()?;

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::engine_args::EngineArgs;
 use trawl_engine::providers::Keys;
 use trawl_model::secret::Secret;
 use trawl_plugins::{PluginKind, Plugins, PluginsConfig, ProviderPlugin, Registry};
+
+use super::engine_args::EngineArgs;
 
 /// The commands.
 #[derive(Debug, Subcommand)]

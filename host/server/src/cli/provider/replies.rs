@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+
 use trawl_sdk::provider::Reply;
 
 /// A reply as a JSON object.

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
+
+use trawl_engine::providers::{Keys, prepare};
+use trawl_plugins::ProviderPlugin;
 use trawl_sdk::provider::{Pool, Reply, Screenshot, Step, Task, WaitFor};
 
 use super::{PageArgs, replies};
 use crate::cli::engine_args::EngineArgs;
-use trawl_engine::providers::{Keys, prepare};
-use trawl_plugins::ProviderPlugin;
 
 /// Options of `trawl provider request`.
 #[derive(Debug, Args)]
@@ -26,8 +27,9 @@ pub(in crate::cli) struct RequestArgs {
     /// Take a full-page screenshot
     #[arg(long)]
     screenshot: bool,
-    /// Reply of the service, to see the next request: a raw HTTP/1.1 response, a JSON object with status,
-    /// headers and body_text or body_base64, or any other file as the body of a 200; may be repeated
+    /// Reply of the service, to see the next request: a raw HTTP/1.1 response, a JSON object with
+    /// status, headers and body_text or body_base64, or any other file as the body of a 200; may be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     reply: Vec<PathBuf>,
     /// Print one JSON object per line
@@ -114,8 +116,8 @@ fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
     })
 }
 
-/// The request as it would be sent. `target` is the request target of RFC 9112 section 3.2.1; the host
-/// is a header.
+/// The request as it would be sent. `target` is the request target of RFC 9112 section 3.2.1; the
+/// host is a header.
 fn request_text(
     request: &trawl_sdk::provider::Request,
     task: &Task,
