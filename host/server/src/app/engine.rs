@@ -19,7 +19,7 @@ use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_render::Renderer;
 
-use super::{pooled_keys, settings};
+use super::settings;
 use crate::config::Config;
 
 /// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the
@@ -57,7 +57,7 @@ impl Engine {
         let token = settings::robots_token(config)?;
         let robots = Arc::new(Robots::new(Arc::clone(&get), token));
         let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
-        let providers = Providers::new(fetcher.clone(), pooled_keys(config)?);
+        let providers = Providers::new(fetcher.clone(), settings::pooled_keys(config)?);
         let ai = settings::ai(config)?.map(|config| Arc::new(Ai::new(config, fetcher.clone())));
         let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
             .with_cache(page_cache)

@@ -14,19 +14,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use trawl_api::Health;
-use trawl_billing::{Billing, Prices, SeatPrices, Tariff};
+use trawl_billing::{Billing, Prices, Tariff};
 use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_engine::page::PageEngine;
-use trawl_engine::providers::PooledKeys;
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
 use trawl_net::egress::Egress;
@@ -41,6 +39,7 @@ use crate::config::Config;
 use admin_key::AdminKey;
 
 pub use engine::Engine;
+pub use settings::{pooled_keys, prices, seat_prices};
 
 /// Files and directories of the server.
 #[derive(Clone, Debug)]
@@ -49,30 +48,6 @@ pub struct Paths {
     pub data: PathBuf,
     /// The plugin manifest.
     pub plugins: PathBuf,
-}
-
-/// The operator's provider credentials, from the places that the configuration names.
-///
-/// # Errors
-/// The credentials file cannot be read, or other users may read it.
-pub fn pooled_keys(config: &Config) -> anyhow::Result<PooledKeys> {
-    settings::providers(config).context("cannot set up providers")
-}
-
-/// The configured prices.
-///
-/// # Errors
-/// One of them is not a price.
-pub fn prices(config: &Config) -> anyhow::Result<Prices> {
-    settings::prices(config)
-}
-
-/// The configured prices of seats.
-///
-/// # Errors
-/// One of them is not a price, or their steps are inconsistent.
-pub fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
-    settings::seat_prices(config)
 }
 
 /// The complete server.
@@ -112,18 +87,14 @@ impl App {
     /// The directory is in use, a plugin does not load, or a setting is invalid.
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let tasks = TaskTracker::new();
-        let prices = settings::prices(&config)?;
-        let seat_prices = settings::seat_prices(&config)?;
+        let prices = prices(&config)?;
         let store: Arc<dyn Store> =
             Arc::new(SqliteStore::open(DataDir::create(&paths.data)?).await?);
         let admin_key = AdminKey::open(&paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data).await?;
         let compiled = paths.data.join("compiled");
         let engine = Engine::build(&config, &paths.plugins, compiled, page_cache.clone()).await?;
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
-            .await?
-            .with_seat_prices(seat_prices);
-        billing.keep_prices(&settings::price_list(&config)?).await?;
+        let billing = start_billing(&config, &store, &tasks).await?;
         let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
         let (stop, last_call) = (CancellationToken::new(), CancellationToken::new());
         let pools = settings::pools(&config)?;
@@ -204,6 +175,19 @@ impl App {
     pub fn stop(&self) {
         self.stop.cancel();
     }
+}
+
+/// Starts billing and stores the prices in the price history if they have changed.
+async fn start_billing(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    tasks: &TaskTracker,
+) -> anyhow::Result<Billing> {
+    let billing = Billing::start(Arc::clone(store), Clock::wall(), tasks)
+        .await?
+        .with_seat_prices(seat_prices(config)?);
+    billing.keep_prices(&settings::price_list(config)?).await?;
+    Ok(billing)
 }
 
 /// Opens the page cache unless it is disabled. The server also runs without it if it cannot be
