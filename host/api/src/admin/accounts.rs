@@ -87,7 +87,7 @@ struct NewAccount {
             example = json!({"error": "dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
         (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
         (status = 409, description = "The name is taken",
-            example = json!({"error": "`alice` cannot be an account's name: an account of this name exists already"})),
+            example = json!({"error": "`alice` is taken: an account of this name exists already"})),
     ),
     security(("admin" = []))
 )]
@@ -119,7 +119,7 @@ pub(super) async fn create(
         (status = 200, description = "The account", body = AccountView),
         (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
         (status = 404, description = "There is no such account",
-            example = json!({"error": "there is no account `x`: `trawl account list` shows those there are"})),
+            example = json!({"error": "there is no account `x`: `trawl account list` shows all accounts"})),
     ),
     security(("admin" = []))
 )]

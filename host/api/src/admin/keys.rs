@@ -89,7 +89,7 @@ struct KeyName {
     responses(
         (status = 200, description = "The key", body = NewKey),
         (status = 400, description = "The name is invalid",
-            example = json!({"error": "name: `…` cannot be a key's name: it is longer than 100 bytes"})),
+            example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
         (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
         (status = 404, description = "There is no such account"),
     ),

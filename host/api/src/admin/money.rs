@@ -64,7 +64,7 @@ struct TopUp {
     responses(
         (status = 200, description = "The top-up", body = PaidIn),
         (status = 400, description = "A field is invalid; the error starts with its name",
-            example = json!({"error": "dollars: $-5 cannot be paid in: it is not more than zero"})),
+            example = json!({"error": "dollars: $-5 cannot be paid in: it is not positive"})),
         (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
         (status = 404, description = "There is no such account"),
         (status = 409, description = "The id was used for another amount"),
