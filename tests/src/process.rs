@@ -194,7 +194,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
         }
     }
     let address = greeting.lines().find_map(|line| {
-        let (_, address) = line.split_once(" serves on http://")?;
+        let (_, address) = line.split_once(" listening on http://")?;
         address.parse().ok()
     });
     let Some(address) = address else {

@@ -234,7 +234,7 @@ async fn a_crawl_without_pages_reports_the_reason() {
         assert_eq!(answer["status"], 599, "{answer}");
         assert_eq!(
             answer["error"],
-            "there was no page that the crawl may fetch, check `budget`, `blacklist`, `whitelist` and `limit`"
+            "the crawl may fetch no page, check `budget`, `blacklist`, `whitelist` and `limit`"
         );
         assert_eq!(total(&answer["cost"]), 0);
     }
