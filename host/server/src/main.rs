@@ -1,18 +1,10 @@
-<<<<<<< HEAD
 //! The `trawl` program: sets up memory, reads the command line and hands over.
-=======
-//! The `trawl` program.
->>>>>>> w-api
 
 use std::process::ExitCode;
 
 use mimalloc::MiMalloc;
 
-<<<<<<< HEAD
 /// Parsing a page allocates in many small pieces; this allocator is measurably faster at it than
-=======
-/// Parsing a page makes many small allocations; this allocator is measurably faster at them than
->>>>>>> w-api
 /// the system's.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
