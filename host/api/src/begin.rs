@@ -46,7 +46,7 @@ pub(super) fn planned(posted: &ApiRequest, verb: Verb) -> Result<Planned, ApiErr
     let run = posted.begin_run();
     let ground = PlanContext {
         catalog: run.catalog(),
-        ways: posted.ways(),
+        defaults: posted.ways(),
     };
     let request = crawl_request(&posted.body, verb, ground)?;
     Ok(Planned { run, request, verb })

@@ -187,7 +187,7 @@ pub(super) async fn label(
     responses(
         (status = 200, description = "One entry a page; an empty list when the text has no address", body = Vec<Entry>),
         (status = 400, description = "A parameter is wrong; the text begins with its name",
-            example = json!({"error": "text: is missing, send the text with the addresses in it"})),
+            example = json!({"error": "text: is missing, send the text with the URLs in it"})),
         (status = 413, description = "The text has more than 10,000,000 bytes"),
     ),
     security(("key" = []))

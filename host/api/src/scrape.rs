@@ -59,7 +59,7 @@ pub(super) fn planned(posted: &ApiRequest, verb: Verb) -> Result<Planned, ApiErr
     let run = posted.begin_run();
     let ground = PlanContext {
         catalog: run.catalog(),
-        ways: posted.ways(),
+        defaults: posted.ways(),
     };
     let plan = scrape_plan(&posted.body, verb, ground)?;
     let form = posted.form;

@@ -118,7 +118,7 @@ async fn the_addresses_of_a_text_are_not_lost() {
     });
     let id = begin(&server, TEXT, &body).await;
     let shown = state(&server, &id).await;
-    assert_eq!(shown["request"]["text"], format!("{PAGES} addresses"));
+    assert_eq!(shown["request"]["text"], format!("{PAGES} URLs"));
     // The first kill meets a crawl that may have stored nothing yet but its request.
     let n_met = killed_to_its_end(&mut server, &id, Duration::ZERO).await;
     assert!(n_met >= 2, "only {n_met} kills met a running crawl");

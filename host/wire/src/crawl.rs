@@ -1,4 +1,4 @@
-//! From request objects to crawls.
+//! From request objects to crawl plans.
 
 use std::time::Duration;
 
@@ -6,27 +6,32 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::fields::{Sent, objects, read};
-use super::into_plan::{PlanContext, Purpose, RequestError, Verb, page_plans};
-use super::pipeline::Extra;
-use super::request::ScrapeRequest;
-use super::values::DomainsForm;
 use trawl_model::Nanodollars;
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
     WebhookPlan,
 };
-use trawl_plan::{PagePlan, PlanError, address, crawl, credentials};
+use trawl_plan::{PagePlan, PlanError, address, crawl};
 
-/// Seeds of one request. Each is a crawl of its own with pages in flight.
+use super::defaults::PlanContext;
+use super::error::RequestError;
+use super::fields::{Sent, objects, read};
+use super::pages::{Purpose, non_empty, page_plans};
+use super::pipeline::Extra;
+use super::request::ScrapeRequest;
+use super::secrets::{without_password, without_secrets};
+use super::values::{DomainsForm, credits};
+use super::verb::Verb;
+
+/// Most seeds of one request. Each is a crawl of its own with pages in flight.
 const SEEDS_MAX: usize = 100;
-/// Longest pause between two requests to a host. Decision D42.
+/// Longest delay between two requests to one host. Decision D42.
 const DELAY_MS_MAX: u64 = 60_000;
 
 /// The crawls of one request.
 #[derive(Debug)]
 pub struct CrawlRequest {
-    /// One a seed.
+    /// One for each seed.
     pub crawls: Vec<PlannedCrawl>,
     /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
@@ -50,49 +55,50 @@ pub struct PlannedCrawl {
 pub fn crawl_request(
     body: &[u8],
     verb: Verb,
-    ground: PlanContext<'_>,
+    context: PlanContext<'_>,
 ) -> Result<CrawlRequest, RequestError> {
     let objects_max = match verb {
         Verb::Pipeline(pipeline) if pipeline.is_joined() => 1,
         _ => SEEDS_MAX,
     };
-    let objects = objects(body, objects_max)?;
-    if objects.is_empty() {
-        return Err(PlanError::new(
-            "url",
-            "the array is empty, send at least one request object",
-        )
-        .into());
-    }
     let mut request = CrawlRequest {
         crawls: Vec::new(),
         ignored: Vec::new(),
     };
-    for object in objects {
+    for object in non_empty(objects(body, objects_max)?)? {
+        request.add(object, verb, context)?;
+    }
+    Ok(request)
+}
+
+impl CrawlRequest {
+    /// Adds the crawls of one request object.
+    fn add(
+        &mut self,
+        object: &RawValue,
+        verb: Verb,
+        context: PlanContext<'_>,
+    ) -> Result<(), RequestError> {
         let mut sent: Sent<ScrapeRequest> = read(object)?;
-        let ignored = &mut request.ignored;
+        let ignored = &mut self.ignored;
         let extra = match verb {
             Verb::Pipeline(pipeline) => {
-                Some(Extra::take(object, pipeline, &mut sent, ground, ignored)?)
+                Some(Extra::take(object, pipeline, &mut sent, context, ignored)?)
             }
             _ => None,
         };
         if extra.as_ref().is_some_and(Extra::is_empty) {
-            continue;
+            return Ok(());
         }
         let (mut stored, needs_secrets) = without_secrets(object);
         if let Some(extra) = &extra {
             extra.shorten(&mut stored);
         }
-        let wishes = Wishes::take(&mut sent.value)?;
-        let room = SEEDS_MAX - request.crawls.len();
-        let pages = page_plans(
-            sent,
-            verb,
-            ground,
-            Purpose::Seeds { room },
-            &mut request.ignored,
-        )?;
+        let parameters = CrawlParameters::take(&mut sent.value)?;
+        let purpose = Purpose::Seeds {
+            room: SEEDS_MAX - self.crawls.len(),
+        };
+        let pages = page_plans(sent, verb, context, purpose, ignored)?;
         let seeds = match &extra {
             Some(extra) => extra.seeds(pages),
             None => pages.into_iter().map(|page| (page, None)).collect(),
@@ -101,21 +107,21 @@ pub fn crawl_request(
             let mut stored = stored.clone();
             let (seed, had_password) = without_password(&page);
             stored.insert("url".to_owned(), seed.into());
-            request.crawls.push(PlannedCrawl {
+            self.crawls.push(PlannedCrawl {
                 plan: CrawlPlan {
                     named,
-                    ..wishes.plan(page)?
+                    ..parameters.plan(page)?
                 },
                 request: Value::Object(stored).to_string(),
                 needs_secrets: needs_secrets || had_password,
             });
         }
+        Ok(())
     }
-    Ok(request)
 }
 
-/// The crawl parameters of one request object, checked as far as they do not need the seed.
-struct Wishes {
+/// The crawl parameters of one request object, checked as far as possible without the seed.
+struct CrawlParameters {
     limit: Option<u64>,
     depth: u16,
     budget: Vec<Budget>,
@@ -131,7 +137,7 @@ struct Wishes {
     in_background: bool,
 }
 
-impl Wishes {
+impl CrawlParameters {
     fn take(request: &mut ScrapeRequest) -> Result<Self, PlanError> {
         let is_on = |switch: Option<bool>| switch.unwrap_or(false);
         let budget = request.budget.take().unwrap_or_default();
@@ -152,7 +158,7 @@ impl Wishes {
                 .into_iter()
                 .map(|(prefix, pages)| crawl::budget(&prefix, pages))
                 .collect(),
-            ceiling: ceiling(request.max_credits_allowed),
+            ceiling: credits(request.max_credits_allowed),
             delay: delay(request.delay)?,
             in_flight: in_flight(request.concurrency_limit)?,
             timeout: timeout(request.crawl_timeout.take())?,
@@ -172,7 +178,7 @@ impl Wishes {
     }
 
     fn plan(&self, seed: PagePlan) -> Result<CrawlPlan, PlanError> {
-        let sitemaps = self.sitemap_addresses(&seed)?;
+        let sitemaps = self.sitemap_urls(&seed)?;
         Ok(CrawlPlan {
             limit: self.limit,
             depth: self.depth,
@@ -194,7 +200,7 @@ impl Wishes {
         })
     }
 
-    fn sitemap_addresses(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
+    fn sitemap_urls(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
         let Ok(seed) = &seed.url else {
             return Ok(Vec::new());
         };
@@ -202,17 +208,14 @@ impl Wishes {
             let url = seed.join(written.trim()).ok();
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
-                PlanError::new("sitemaps", format!("`{}` is no address", shown(written)))
+                PlanError::new(
+                    "sitemaps",
+                    format!("`{}` is not an HTTP URL or path", excerpt(written)),
+                )
             })
         };
         self.sitemaps.iter().map(resolve).collect()
     }
-}
-
-fn ceiling(credits: Option<u64>) -> Nanodollars {
-    credits.map_or(Nanodollars::MAX, |credits| {
-        Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))
-    })
 }
 
 fn delay(millis: Option<u64>) -> Result<Duration, PlanError> {
@@ -225,15 +228,14 @@ fn delay(millis: Option<u64>) -> Result<Duration, PlanError> {
     }
 }
 
-fn in_flight(wanted: Option<u64>) -> Result<usize, PlanError> {
-    let wanted = wanted.map_or(Some(IN_FLIGHT_MAX), |wanted| usize::try_from(wanted).ok());
-    wanted
-        .filter(|wanted| (1..=IN_FLIGHT_MAX).contains(wanted))
+fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
+    let limit = limit.map_or(Some(IN_FLIGHT_MAX), |limit| usize::try_from(limit).ok());
+    limit
+        .filter(|limit| (1..=IN_FLIGHT_MAX).contains(limit))
         .ok_or_else(|| PlanError::new("concurrency_limit", format!("must be 1 to {IN_FLIGHT_MAX}")))
 }
 
-/// `{"secs": n, "nanos": n}`. Decision D38: a crawl without time would be none, so all zeros mean
-/// no bound.
+/// `{"secs": n, "nanos": n}`. Decision D38: a crawl needs some time, so all zeros mean no timeout.
 fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanError> {
     let Some(parts) = parts else { return Ok(None) };
     let part = |name: &str| match parts.get(name) {
@@ -281,46 +283,6 @@ fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
     })
 }
 
-/// The request object without what must never be stored, and whether anything of that kind was in
-/// it. Decision D85.
-fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
-    let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
-    let mut had_secrets = take(&mut request, "cookies");
-    if let Some(Value::Object(headers)) = request.get_mut("headers") {
-        let secret: Vec<String> = headers
-            .keys()
-            .filter(|name| credentials::is_secret_header(name))
-            .cloned()
-            .collect();
-        for name in secret {
-            had_secrets |= take(headers, &name);
-        }
-    }
-    if let Some(Value::Object(router)) = request.get_mut("router") {
-        had_secrets |= take(router, "token");
-        had_secrets |= take(router, "credentials");
-    }
-    (request, had_secrets)
-}
-
-/// The seed as it may be stored, and whether a password was in it.
-fn without_password(page: &PagePlan) -> (String, bool) {
-    match &page.url {
-        Ok(url) if url.password().is_some() || !url.username().is_empty() => {
-            let mut url = url.clone();
-            // These fail only for addresses without a host, which have neither.
-            let _ = url.set_username("");
-            let _ = url.set_password(None);
-            (url.into(), true)
-        }
-        _ => (page.requested.clone(), false),
-    }
-}
-
-fn take(object: &mut Map<String, Value>, name: &str) -> bool {
-    object.remove(name).is_some_and(|value| !value.is_null())
-}
-
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().take(100).collect()
 }

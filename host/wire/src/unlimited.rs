@@ -1,13 +1,14 @@
-//! Parameters that the Unlimited plan does not have.
+//! Parameters that the Unlimited plan does not include.
 
 use serde::de::Deserializer;
 
-use super::fields::{Fields, WireError, objects};
-use super::into_plan::RequestError;
 use trawl_plan::PAGES_MAX;
 
+use super::error::RequestError;
+use super::fields::{Fields, WireError, objects};
+
 /// Spec S26.
-const OF_AI: [&str; 6] = [
+const AI_PARAMETERS: [&str; 6] = [
     "prompt",
     "custom_prompt",
     "extraction_prompt",
@@ -16,14 +17,14 @@ const OF_AI: [&str; 6] = [
     "vision",
 ];
 /// Decision D96.
-const OF_OPENROUTER: &str = "openrouter";
-/// Characters of a name that the refusal shows: it is the caller's own text.
+const OPENROUTER_PREFIX: &str = "openrouter";
+/// Most characters of the parameter's name in the error: the caller chooses the name.
 const SHOWN_CHARS_MAX: usize = 64;
 
-/// Refuses a body with a parameter of AI in any of its objects. `null` counts as absent.
+/// Refuses a body that has an AI parameter in any of its objects. `null` counts as absent.
 ///
-/// Decision D96: any other value is a wish, `false` and `""` too; a key of OpenRouter is known by
-/// its beginning in any case.
+/// Decision D96: any other value counts, `false` and `""` too; OpenRouter parameters are recognised by
+/// their prefix, in upper or lower case.
 ///
 /// # Errors
 /// [`RequestError::NotInPlan`] with the parameter's name, or the body is not JSON of the known shape.
@@ -33,10 +34,10 @@ pub fn refuse_ai(body: &[u8]) -> Result<(), RequestError> {
         let fields = json
             .deserialize_map(Fields)
             .map_err(|error| WireError::json(None, &error))?;
-        let is_asked = |(name, value): &(String, &serde_json::value::RawValue)| {
-            value.get() != "null" && is_of_ai(name)
+        let is_set = |(name, value): &(String, &serde_json::value::RawValue)| {
+            value.get() != "null" && is_ai_parameter(name)
         };
-        if let Some((name, _)) = fields.into_iter().find(is_asked) {
+        if let Some((name, _)) = fields.into_iter().find(is_set) {
             let shown = name.chars().take(SHOWN_CHARS_MAX).collect();
             return Err(RequestError::NotInPlan(shown));
         }
@@ -44,9 +45,10 @@ pub fn refuse_ai(body: &[u8]) -> Result<(), RequestError> {
     Ok(())
 }
 
-fn is_of_ai(name: &str) -> bool {
-    let begin = name.get(..OF_OPENROUTER.len());
-    OF_AI.contains(&name) || begin.is_some_and(|begin| begin.eq_ignore_ascii_case(OF_OPENROUTER))
+fn is_ai_parameter(name: &str) -> bool {
+    let prefix = name.get(..OPENROUTER_PREFIX.len());
+    AI_PARAMETERS.contains(&name)
+        || prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(OPENROUTER_PREFIX))
 }
 
 #[cfg(test)]
@@ -61,8 +63,8 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_ai_are_refused_by_name() {
-        for name in OF_AI {
+    fn ai_parameters_are_refused_by_name() {
+        for name in AI_PARAMETERS {
             check(&format!(r#"{{"url":"a","{name}":"x"}}"#), Some(name));
             check(&format!(r#"{{"url":"a","{name}":false}}"#), Some(name));
             check(&format!(r#"{{"url":"a","{name}":null}}"#), None);
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_object_of_an_array_is_looked_at() {
+    fn every_object_of_an_array_is_checked() {
         check(r#"[{"url":"a"},{"url":"b","model":"m"}]"#, Some("model"));
         check(r#"[{"url":"a"},{"url":"b","model":null}]"#, None);
         check(r#"{"model":null,"model":"m"}"#, Some("model"));
