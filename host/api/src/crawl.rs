@@ -126,7 +126,10 @@ struct CrawlUrls {
 
 impl CrawlStatus {
     fn of(shown: CrawlView) -> Self {
-        let CrawlView { record, tally } = shown;
+        let CrawlView {
+            record,
+            progress: tally,
+        } = shown;
         let is_parked = tally.state == CrawlState::Parked;
         let stop_reason = match is_parked {
             true => Some("credentials_lost"),

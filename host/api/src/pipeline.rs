@@ -359,7 +359,7 @@ impl PipelineResult {
         let is_without_pages = gathered.n_pages == 0 && whole.failure.is_none();
         if let Some(id) = whole.ids.first().filter(|_| is_without_pages) {
             // The entries end only when the crawl's end is written down.
-            let stop = service.crawls().show(&account, id).await?.tally.stop;
+            let stop = service.crawls().show(&account, id).await?.progress.stop;
             let why = without_pages(stop.unwrap_or(StopReason::Failed));
             whole.failure = Some((trawl_model::failure::status::UNKNOWN, why.to_owned()));
         }

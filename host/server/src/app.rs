@@ -50,7 +50,7 @@ use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_render::Renderer;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_wire::KnownModel;
+use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 /// Where the server keeps and finds its things.
 #[derive(Clone, Debug)]
@@ -232,15 +232,11 @@ impl App {
         let stop = CancellationToken::new();
         let last_call = CancellationToken::new();
         let pools = settings::pools(&config)?;
-        let known_pools = pools.clone();
-        let router = settings::router_default(&config);
         let snapshot = Arc::clone(&engine.plugins);
-        let model = Arc::clone(&engine.rooms);
         let pipelines =
             Pipelines::new(Arc::clone(&engine.rooms), Arc::clone(&store), Clock::wall());
-        let at_end = pipelines.clone();
         let crawls = Crawls::new(CrawlsParts {
-            rooms: Arc::clone(&engine.rooms),
+            engine: Arc::clone(&engine.rooms),
             robots: engine.robots,
             sitemaps: engine.sitemaps,
             store: Arc::clone(&store),
@@ -250,20 +246,12 @@ impl App {
             clock: Clock::wall(),
             data: places.data.clone(),
             snapshot: Arc::new(move || snapshot.snapshot()),
-            write_entry: trawl_wire::write_entry,
-            replan: Arc::new(move |request, record, registry| {
-                let ways = trawl_wire::RequestDefaults {
-                    pools: &known_pools,
-                    router,
-                    terms: record.terms,
-                    model: known_model(&model),
-                };
-                trawl_wire::crawl_plan(request, &record.verb, registry, ways)
-            }),
-            at_end: Arc::new(move |crawls, ending| {
-                let pipelines = at_end.clone();
-                Box::pin(async move { pipelines.at_end(crawls, ending).await })
-            }),
+            defaults: ConfiguredDefaults {
+                pools: pools.clone(),
+                router: settings::router_default(&config),
+                model: known_model(&engine.rooms).map(Into::into),
+            },
+            pipelines: pipelines.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
             last_call: last_call.clone(),

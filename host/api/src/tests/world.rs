@@ -38,7 +38,7 @@ use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, Tran
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_wire::{KnownModel, RequestDefaults};
+use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 /// A server, its account's key, and its directory.
 pub(super) struct World {
@@ -228,7 +228,7 @@ fn rooms() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
     (Arc::new(rooms), robots, get)
 }
 
-/// Crawls that reach nothing: their pages fail, their desk is real.
+/// Crawls without a network: their pages fail, their service is real.
 fn crawls(
     (rooms, robots, get): (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>),
     store: Arc<dyn Store>,
@@ -237,7 +237,8 @@ fn crawls(
     data: &std::path::Path,
 ) -> Crawls {
     Crawls::new(CrawlsParts {
-        rooms,
+        pipelines: Pipelines::new(Arc::clone(&rooms), Arc::clone(&store), Clock::wall()),
+        engine: rooms,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
         webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
@@ -247,16 +248,7 @@ fn crawls(
         clock: Clock::wall(),
         data: data.to_owned(),
         snapshot: Arc::new(Registry::empty),
-        write_entry: trawl_wire::write_entry,
-        replan: Arc::new(|request, record, _| {
-            trawl_wire::crawl_plan(
-                request,
-                &record.verb,
-                &FakeCatalog,
-                RequestDefaults::default(),
-            )
-        }),
-        at_end: Arc::new(|_, _| Box::pin(async {})),
+        defaults: ConfiguredDefaults::default(),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
         last_call: CancellationToken::new(),

@@ -120,7 +120,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     }
     app.close().await;
     let (shown, written) = followed?;
-    if shown.tally.state == CrawlState::Ended || written == Written::NobodyReads {
+    if shown.progress.state == CrawlState::Ended || written == Written::NobodyReads {
         state.remove();
     } else {
         eprintln!("stopped; the same command with `--resume` goes on");
@@ -128,7 +128,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     if was_begun && !args.resume {
         eprintln!("an earlier crawl of this address that was interrupted was begun anew");
     }
-    let tally = &shown.tally;
+    let tally = &shown.progress;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Whole {
         bail!("no page could be fetched; the entries say why");
     }
@@ -262,14 +262,14 @@ impl Following<'_> {
                     self.progress.say_stopping();
                     self.app.stop();
                 }
-                _ = ticks.tick() => self.progress.show(&self.shown().await?.tally),
+                _ = ticks.tick() => self.progress.show(&self.shown().await?.progress),
             }
         }
         if written == Written::NobodyReads {
             self.crawls.cancel(&self.account, &self.mark.id).await?;
         }
         let shown = self.shown().await?;
-        self.progress.finish(&shown.tally);
+        self.progress.finish(&shown.progress);
         Ok((shown, written))
     }
 
@@ -292,7 +292,7 @@ impl Following<'_> {
                 .flush()
                 .context("the output cannot be written")?;
             self.state.set_mark(&self.mark)?;
-            self.progress.show(&self.shown().await?.tally);
+            self.progress.show(&self.shown().await?.progress);
         }
         Ok(pages.len())
     }
