@@ -1,4 +1,5 @@
-//! The loop of one crawl: leases URLs until a limit, the caller, the server or an empty frontier ends it.
+//! The loop of one crawl: leases URLs until a limit, the caller, the server or an empty frontier
+//! ends it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,8 @@ use super::lock;
 use super::page;
 use super::run::Run;
 
-/// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow reader, and keep
-/// their content in memory meanwhile.
+/// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
+/// reader, and keep their content in memory meanwhile.
 const DELIVERING_MAX: usize = 64;
 /// Batches of sitemap URLs that wait for the frontier.
 const BATCHES_MAX: usize = 4;

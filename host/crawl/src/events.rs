@@ -47,8 +47,8 @@ impl Events {
         }
     }
 
-    /// The events of a page that is ready to be delivered; `entry` is its JSON. They are stored before the page, so
-    /// that a crash in between sends them twice rather than never.
+    /// The events of a page that is ready to be delivered; `entry` is its JSON. They are stored
+    /// before the page, so that a crash in between sends them twice rather than never.
     pub(super) fn page(
         &self,
         n: u32,

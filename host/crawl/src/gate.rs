@@ -1,4 +1,5 @@
-//! Decides on the redirects of a crawl: they must stay in scope and not lead to a page that is crawled already.
+//! Decides on the redirects of a crawl: they must stay in scope and not lead to a page that is
+//! crawled already.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

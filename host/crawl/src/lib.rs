@@ -1,11 +1,14 @@
-//! Crawls: whole sites, from a seed along its links, within limits, charged page by page and stored as they go.
+//! Crawls: whole sites, from a seed along its links, within limits, charged page by page and stored
+//! as they go.
 //!
-//! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server interrupted.
-//! A crawl is one task: `turn` waits until it may run, `start` assembles its `run`, `drive` leases URLs from the
-//! `frontier` and spawns a task for each, `page` takes one URL from the robots.txt check to the delivered entry,
-//! `gate` decides on redirects, and `recorder` stores pages and URLs in batches.
+//! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server
+//! interrupted. A crawl is one task: `turn` waits until it may run, `start` assembles its `run`,
+//! `drive` leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from
+//! the robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
+//! pages and URLs in batches.
 //!
-//! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery of events.
+//! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
+//! of events.
 
 mod drive;
 mod events;
@@ -31,7 +34,8 @@ pub use job::CrawlProgress;
 pub use parts::CrawlsParts;
 pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
 
-/// Locks a mutex whose value is consistent between statements, so that a panic of another holder does no harm.
+/// Locks a mutex whose value is consistent between statements, so that a panic of another holder
+/// does no harm.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

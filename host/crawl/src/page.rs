@@ -17,7 +17,8 @@ use super::lock;
 use super::recorder::Recorded;
 use super::run::Run;
 
-/// How long a page waits for money that other pages have reserved, and for room in the ledger's queue.
+/// How long a page waits for money that other pages have reserved, and for room in the ledger's
+/// queue.
 const FUNDS_TIME_MAX: Duration = Duration::from_secs(60);
 /// Delay before a reservation is retried when the ledger's queue is full.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -57,8 +58,8 @@ impl Drop for FrontierLease<'_> {
     }
 }
 
-/// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known; the charge
-/// and the delivery overlap with the next pages.
+/// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
+/// the charge and the delivery overlap with the next pages.
 pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     let lease = FrontierLease {
         run: &run,
@@ -109,7 +110,8 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     let (shortage, was_good) = (reservation.shortage(), outcome.error.is_none());
     let outcome = page::settle(reservation, &run.tariff, usage, outcome).await;
     if was_good && outcome.error.is_some() {
-        // A good page that could not be charged. If the reservation was short, the money has run out.
+        // A good page that could not be charged. If the reservation was short, the money has run
+        // out.
         match shortage {
             Some(Shortage::Ceiling) => run.stop(StopReason::Spend),
             Some(Shortage::Balance) => run.stop(StopReason::Balance),
@@ -140,8 +142,8 @@ async fn refused(
     deliver(run, leased.n, 0, outcome).await;
 }
 
-/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its entry has the
-/// original charge.
+/// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
+/// entry has the original charge.
 async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     let run = lease.run;
     let url = plan.url.clone();
@@ -184,7 +186,8 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
     });
 }
 
-/// Reserves the page's maximum cost; waits while pages in flight have reserved everything that is left.
+/// Reserves the page's maximum cost; waits while pages in flight have reserved everything that is
+/// left.
 async fn reserve(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
     let ceiling = page::ceiling(&run.engine, &run.context.registry, plan, &run.tariff);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
@@ -250,7 +253,8 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
         entry: entry.clone(),
         events: events.unwrap_or_default(),
     };
-    // The recorder is gone only after the store failed repeatedly; the caller still gets the pages that were charged.
+    // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
+    // that were charged.
     let _gone = run.recorder.send(recorded).await;
     if let Some(listener) = &run.listener {
         // The loop notices when the caller hangs up.

@@ -1,7 +1,7 @@
 //! Stores a crawl in batches: entries go to its page log, URLs and log positions to the database.
 //!
-//! The entry of a page is in the log before the database says that the page is done. After a crash a crawl
-//! therefore fetches again exactly the pages whose entries are lost.
+//! The entry of a page is in the log before the database says that the page is done. After a crash
+//! a crawl therefore fetches again exactly the pages whose entries are lost.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,8 @@ use super::webhooks::Event;
 
 /// Pages that may wait to be stored; a crawl that is faster than the disk is slowed down.
 const WAITING_MAX: usize = 256;
-/// How long a batch is collected. A batch costs one flush to disk, and a crash loses less than a second of work.
+/// How long a batch is collected. A batch costs one flush to disk, and a crash loses less than a
+/// second of work.
 const BATCH_TIME: Duration = Duration::from_millis(100);
 /// Delay before a failed batch is retried, and how often it is retried before the crawl fails.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
@@ -154,7 +155,8 @@ impl Writer {
         false
     }
 
-    /// The rows that may be stored now: a completed page only together with its entry, until then as waiting.
+    /// The rows that may be stored now: a completed page only together with its entry, until then
+    /// as waiting.
     fn writable(&mut self, changes: Vec<UrlRow>, pages: &[Recorded]) -> Vec<UrlRow> {
         self.early.extend(pages.iter().map(|page| page.n));
         let mut rows = Vec::with_capacity(changes.len());
@@ -235,8 +237,8 @@ impl Writer {
             .await
     }
 
-    /// Stores URLs in transactions of their own while there are too many for one, and returns the rest, which
-    /// are stored together with the pages.
+    /// Stores URLs in transactions of their own while there are too many for one, and returns the
+    /// rest, which are stored together with the pages.
     async fn write_ahead(&self, urls: &[UrlRow]) -> Result<Vec<UrlRow>, StoreError> {
         let (ahead, last) = split(urls);
         for urls in ahead {
@@ -253,8 +255,9 @@ impl Writer {
     }
 }
 
-/// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are stored with them.
-/// Numbers are stored without gaps, so a completed page is stored ahead as waiting, and with its entry as done.
+/// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
+/// stored with them. Numbers are stored without gaps, so a completed page is stored ahead as
+/// waiting, and with its entry as done.
 fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
     let (ahead, rest) = urls.split_at(n_ahead);

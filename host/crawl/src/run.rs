@@ -24,8 +24,8 @@ use super::job::Job;
 use super::lock;
 use super::recorder::Recorded;
 
-/// How long a page may wait for its host without using up its own timeout: at a host with a crawl delay of
-/// ten seconds, the last of ten pages in flight waits 100 seconds.
+/// How long a page may wait for its host without using up its own timeout: at a host with a crawl
+/// delay of ten seconds, the last of ten pages in flight waits 100 seconds.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What the pages of one crawl share.
@@ -41,7 +41,8 @@ pub(super) struct Run {
     pub(super) context: RunContext,
     pub(super) billing: Billing,
     pub(super) budget: RunBudget,
-    /// Whether an earlier process started the crawl: a page may have been charged and not delivered.
+    /// Whether an earlier process started the crawl: a page may have been charged and not
+    /// delivered.
     pub(super) is_resumed: bool,
     pub(super) tariff: Tariff,
     pub(super) frontier: Arc<Mutex<Frontier>>,

@@ -118,7 +118,8 @@ impl Crawls {
     /// Starts a crawl.
     ///
     /// # Errors
-    /// [`CrawlError::Funds`] when the account cannot pay, [`CrawlError::TooMany`], or the store failed.
+    /// [`CrawlError::Funds`] when the account cannot pay, [`CrawlError::TooMany`], or the store
+    /// failed.
     pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
         self.parts.billing.admit(&new.account, new.terms)?;
         let in_background = new.plan.in_background;
@@ -170,7 +171,8 @@ impl Crawls {
         Ok(CrawlView { record, progress })
     }
 
-    /// Cancels a crawl: nothing more is leased, pages in flight finish. Returns its record and progress.
+    /// Cancels a crawl: nothing more is leased, pages in flight finish. Returns its record and
+    /// progress.
     ///
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
@@ -182,7 +184,8 @@ impl Crawls {
                     progress.stop = progress.stop.or(Some(StopReason::Cancelled));
                 });
                 job.cancel.cancel();
-                // Pages in flight may take longer; then the response shows a crawl that is about to end.
+                // Pages in flight may take longer; then the response shows a crawl that is about to
+                // end.
                 let _in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
             }
             None if record.state != CrawlState::Ended => {
@@ -193,10 +196,12 @@ impl Crawls {
         self.show(account, id).await
     }
 
-    /// Resumes a parked crawl. `request` is the stored request object with the secrets that it lacks.
+    /// Resumes a parked crawl. `request` is the stored request object with the secrets that it
+    /// lacks.
     ///
     /// # Errors
-    /// [`CrawlError::NotParked`], [`CrawlError::Plan`], [`CrawlError::Unknown`], or the store failed.
+    /// [`CrawlError::NotParked`], [`CrawlError::Plan`], [`CrawlError::Unknown`], or the store
+    /// failed.
     pub async fn resume(
         &self,
         account: &AccountId,
@@ -220,9 +225,9 @@ impl Crawls {
         self.show(account, id).await
     }
 
-    /// Recovers the unfinished crawls of the last process. Background crawls continue, or are parked when they need
-    /// secrets, which are never stored. Streaming crawls end, because their connections are gone. Crawls that ended
-    /// longer than the retention period ago are deleted.
+    /// Recovers the unfinished crawls of the last process. Background crawls continue, or are
+    /// parked when they need secrets, which are never stored. Streaming crawls end, because their
+    /// connections are gone. Crawls that ended longer than the retention period ago are deleted.
     ///
     /// # Errors
     /// The store failed.
@@ -269,7 +274,8 @@ impl Crawls {
         }
     }
 
-    /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its ledger closes.
+    /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
+    /// ledger closes.
     pub async fn finish(&self, time_max: Duration) {
         let running: Vec<_> = lock(&self.jobs).values().map(Arc::clone).collect();
         let all = futures_util::future::join_all(running.iter().map(|job| job.ended.cancelled()));
@@ -278,7 +284,8 @@ impl Crawls {
         }
     }
 
-    /// Stored entries by number, from 1 in the order of finishing: those after `after`, at most `count_max`.
+    /// Stored entries by number, from 1 in the order of finishing: those after `after`, at most
+    /// `count_max`.
     ///
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
@@ -368,8 +375,8 @@ impl Crawls {
     /// Runs a crawl and stores its end.
     async fn run(self, task: CrawlTask, verb: String) {
         let job = Arc::clone(&task.job);
-        // The response ends after the crawl's end is stored, so a caller who has read all of it can see how the
-        // crawl ended.
+        // The response ends after the crawl's end is stored, so a caller who has read all of it can
+        // see how the crawl ended.
         let _open_response = task.listener.clone();
         let finished = FinishedCrawl {
             id: job.id.clone(),

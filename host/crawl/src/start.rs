@@ -34,7 +34,8 @@ pub(super) struct CrawlTask {
     pub(super) slot: Option<Arc<Slot>>,
 }
 
-/// Runs a crawl to its end, or until the server stops. Failures are logged and become the stop reason.
+/// Runs a crawl to its end, or until the server stops. Failures are logged and become the stop
+/// reason.
 pub(super) async fn run(
     parts: &CrawlsParts,
     permits: &Arc<Semaphore>,
@@ -59,7 +60,8 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
         .set_crawl_state(&job.id, CrawlState::Running)
         .await?;
     job.update(|progress| progress.state = CrawlState::Running);
-    // From the ledger: it includes pages that were charged and not stored, so a restart cannot exceed the ceiling.
+    // From the ledger: it includes pages that were charged and not stored, so a restart cannot
+    // exceed the ceiling.
     let spent = parts.billing.spent_by_run(&job.id).await?;
     let budget = parts
         .billing

@@ -1,4 +1,5 @@
-//! What a request is planned with: the loaded plugins, and the configuration that fills in what it leaves open.
+//! What a request is planned with: the loaded plugins, and the configuration that fills in what it
+//! leaves open.
 
 use trawl_model::{ModelSize, Terms};
 use trawl_plan::{Catalog, ConfiguredPool, RouterMode};
@@ -34,7 +35,8 @@ pub struct KnownModel<'a> {
     pub size: ModelSize,
 }
 
-/// The operator's part of [`RequestDefaults`], owned: for requests that are planned again after a restart.
+/// The operator's part of [`RequestDefaults`], owned: for requests that are planned again after a
+/// restart.
 #[derive(Clone, Debug)]
 pub struct ConfiguredDefaults {
     /// The configured proxy pools.

@@ -31,7 +31,8 @@ pub struct Entry<'a> {
     url: Cow<'a, str>,
     /// HTTP status of the page, or a synthetic one for a page that could not be fetched.
     status: u16,
-    /// A string; for `bytes` a list of integers; for several formats an object; with chunking a list of strings.
+    /// A string; for `bytes` a list of integers; for several formats an object; with chunking a
+    /// list of strings.
     #[serde(borrow)]
     #[schema(value_type = Value)]
     content: Part<'a>,
@@ -58,7 +59,8 @@ pub struct Entry<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     cookies: Option<Part<'a>>,
-    /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`, `next_data`, ...
+    /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`,
+    /// `next_data`, ...
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     json_data: Option<Part<'a>>,
@@ -90,7 +92,8 @@ pub struct Entry<'a> {
     costs: Costs,
 }
 
-/// A value in an entry: a part of the outcome when the entry is written, its JSON text when it is read.
+/// A value in an entry: a part of the outcome when the entry is written, its JSON text when it is
+/// read.
 enum Part<'a> {
     Value(&'a Value),
     Object(&'a Map<String, Value>),

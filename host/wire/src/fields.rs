@@ -1,4 +1,5 @@
-//! Reads a JSON object field by field, so that errors name the field and unknown fields are reported.
+//! Reads a JSON object field by field, so that errors name the field and unknown fields are
+//! reported.
 
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
@@ -8,8 +9,8 @@ use serde_json::value::RawValue;
 
 /// Most fields of one object. All parameters together are under a hundred.
 const FIELDS_MAX: usize = 1_000;
-/// Most bytes of one field's JSON, except for the large fields of a type: parsed JSON takes several times
-/// as much memory.
+/// Most bytes of one field's JSON, except for the large fields of a type: parsed JSON takes several
+/// times as much memory.
 const FIELD_BYTES_MAX: usize = 1_000_000;
 /// Most characters of an error text; the parser quotes the input.
 const REASON_CHARS_MAX: usize = 300;
@@ -18,7 +19,8 @@ const SECRET_FIELDS: [&str; 3] = ["router", "headers", "cookies"];
 
 /// A request object.
 pub(crate) trait WireObject: for<'de> Deserialize<'de> {
-    /// Fields that may be larger than a megabyte; their types must not take much more memory than the JSON.
+    /// Fields that may be larger than a megabyte; their types must not take much more memory than
+    /// the JSON.
     const LARGE_FIELDS: &'static [&'static str];
 }
 

@@ -62,8 +62,8 @@ fn is_inert(name: &str, without: Without) -> bool {
         || without.screenshot && SCREENSHOT_ONLY.contains(&name)
 }
 
-/// Adds the parameters of one request object that have no effect: known ones that are set, and unknown
-/// ones.
+/// Adds the parameters of one request object that have no effect: known ones that are set, and
+/// unknown ones.
 pub(crate) fn collect(
     present: &[&'static str],
     unknown: Vec<String>,
@@ -78,7 +78,8 @@ pub(crate) fn collect(
     }
 }
 
-/// Adds one name, unless it is listed already, cannot be part of a header value, or the list is full.
+/// Adds one name, unless it is listed already, cannot be part of a header value, or the list is
+/// full.
 pub(crate) fn add(into: &mut Vec<String>, name: String) {
     let is_printable = |byte: u8| byte.is_ascii_graphic() && byte != b',';
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_printable);

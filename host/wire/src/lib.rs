@@ -1,15 +1,17 @@
 //! The wire format: the JSON that callers send and receive.
 //!
-//! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field into a
-//! type that mirrors it ([`ScrapeRequest`], [`TransformRequest`], the pipelines' own parameters), so that an
-//! error names the field. Then [`scrape_plan`], [`crawl_request`] and [`transform_plan`] resolve defaults and
-//! check values; after them nothing asks whether a parameter was set. What a request does not say comes from
-//! [`RequestDefaults`]. Parameters without effect are collected for the header `X-Ignored-Parameters`.
+//! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
+//! into a type that mirrors it ([`ScrapeRequest`], [`TransformRequest`], the pipelines' own
+//! parameters), so that an error names the field. Then [`scrape_plan`], [`crawl_request`] and
+//! [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
+//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
+//! without effect are collected for the header `X-Ignored-Parameters`.
 //!
-//! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and read them
-//! back through the same type.
+//! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
+//! read them back through the same type.
 //!
-//! Secrets of a request are removed before it is stored (`secrets`) and merged in again by [`with_secrets`].
+//! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
+//! [`with_secrets`].
 
 mod costs;
 mod crawl;

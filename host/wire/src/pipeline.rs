@@ -1,4 +1,5 @@
-//! The request objects of the pipelines: the parameters of a crawl and a few of their own. Decision D70.
+//! The request objects of the pipelines: the parameters of a crawl and a few of their own. Decision
+//! D70.
 
 use std::sync::Arc;
 
@@ -25,8 +26,8 @@ const PROMPT_BYTES_MAX: usize = 16_384;
 
 const MODEL: &str = "model";
 const TEXT: &str = "text";
-/// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record separator",
-/// which no prose contains.
+/// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
+/// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
 /// The names of all parameters of [`PipelineRequest`].
 const OWN: [&str; 9] = [
@@ -44,7 +45,8 @@ const OWN: [&str; 9] = [
 /// Parameters of pipelines in addition to those of a crawl. Each pipeline uses some of them.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct PipelineRequest {
-    /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for `filter-links`.
+    /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for
+    /// `filter-links`.
     prompt: Option<String>,
     /// The same under another name; `prompt` wins.
     custom_prompt: Option<String>,
@@ -64,7 +66,8 @@ pub(crate) struct PipelineRequest {
     /// `filter-links`: minimum score of a relevant link, 0 to 1.
     #[schema(value_type = Option<f64>)]
     threshold: Option<Value>,
-    /// `extract-contacts`: the default country (ISO 3166) for telephone numbers without a calling code.
+    /// `extract-contacts`: the default country (ISO 3166) for telephone numbers without a calling
+    /// code.
     #[schema(value_type = Option<String>)]
     country: Option<Value>,
 }
@@ -99,8 +102,8 @@ pub(crate) struct Extra {
 }
 
 impl Extra {
-    /// Reads the pipeline's own parameters from a request object and changes the crawl's where the pipeline
-    /// decides them.
+    /// Reads the pipeline's own parameters from a request object and changes the crawl's where the
+    /// pipeline decides them.
     pub(crate) fn take(
         object: &RawValue,
         pipeline: Pipeline,
@@ -192,7 +195,8 @@ impl Extra {
         self.found.as_ref().is_some_and(|found| found.is_empty())
     }
 
-    /// The seeds: one for each crawl, or one crawl with the first as its seed and the others beside it.
+    /// The seeds: one for each crawl, or one crawl with the first as its seed and the others beside
+    /// it.
     pub(crate) fn seeds(&self, pages: Vec<PagePlan>) -> Vec<(PagePlan, Option<Arc<Discovered>>)> {
         let pages = pages.into_iter().map(|page| self.with_analyst(page));
         if let Some(found) = &self.found {
@@ -227,8 +231,8 @@ impl Extra {
         }
     }
 
-    /// Replaces the text in the request object that is stored: with the list of its URLs, from which a
-    /// background crawl is planned again after a restart, or else with their number.
+    /// Replaces the text in the request object that is stored: with the list of its URLs, from
+    /// which a background crawl is planned again after a restart, or else with their number.
     pub(crate) fn shorten(&self, stored: &mut Map<String, Value>) {
         if let Some(found) = &self.found {
             let text = if self.in_background {
@@ -281,7 +285,8 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
     }
 }
 
-/// A refused options object under the name of the parameter: the schema's message has it as a path, `/count`.
+/// A refused options object under the name of the parameter: the schema's message has it as a path,
+/// `/count`.
 fn by_parameter(refusal: PlanError) -> PlanError {
     let is_named = |name: &&'static str| refusal.reason.contains(&format!("/{name}"));
     match OWN.into_iter().find(is_named) {

@@ -76,8 +76,8 @@ fn clip(form: &ClipForm) -> Result<Clip, PlanError> {
     })
 }
 
-/// The form of a screenshot: base64, or integers for `binary`. The format `bytes` means integers too where the
-/// screenshot is the whole content.
+/// The form of a screenshot: base64, or integers for `binary`. The format `bytes` means integers
+/// too where the screenshot is the whole content.
 pub(crate) fn screenshot_format(request: &ScrapeRequest, verb: Verb) -> Format {
     let names_bytes = matches!(
         &request.return_format,

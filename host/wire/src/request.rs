@@ -16,13 +16,15 @@ use super::values::{
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 pub struct ScrapeRequest {
-    /// One URL, or several separated by commas. A missing scheme is `https`. The only required parameter.
+    /// One URL, or several separated by commas. A missing scheme is `https`. The only required
+    /// parameter.
     #[schema(example = "https://example.com", min_length = 1)]
     pub url: Option<String>,
     /// `smart` (default), `http` or `browser`.
     #[schema(example = "http")]
     pub request: Option<String>,
-    /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any loaded format; or a list.
+    /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any
+    /// loaded format; or a list.
     pub return_format: Option<FormatNames>,
     /// Options objects by format name.
     #[schema(value_type = Option<Object>)]
@@ -52,8 +54,8 @@ pub struct ScrapeRequest {
     pub css_extraction_map: Option<Map<String, Value>>,
     /// Report in `metadata.hidden_text` the text that the page hides from its readers.
     pub return_hidden_text: Option<bool>,
-    /// A rule that rewrites the URLs in `links`: `{"type": "replace", "find", "replace", "host"}` or
-    /// `{"type": "regex", "pattern", "replace", "host"}`.
+    /// A rule that rewrites the URLs in `links`: `{"type": "replace", "find", "replace", "host"}`
+    /// or `{"type": "regex", "pattern", "replace", "host"}`.
     #[schema(value_type = Option<Object>)]
     pub link_rewrite: Option<Map<String, Value>>,
     /// Main body only.

@@ -8,10 +8,12 @@ use trawl_plan::{PagePlan, PlanError, credentials};
 use super::error::RequestError;
 use super::fields::WireError;
 
-/// Fields that may hold secrets. A resume takes only these from its body, so that the crawl stays the same.
+/// Fields that may hold secrets. A resume takes only these from its body, so that the crawl stays
+/// the same.
 const FIELDS: [&str; 3] = ["headers", "cookies", "router"];
 
-/// The request object without secrets, which must never be stored, and whether it had any. Decision D85.
+/// The request object without secrets, which must never be stored, and whether it had any. Decision
+/// D85.
 pub(crate) fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
     let mut had_secrets = remove(&mut request, "cookies");
@@ -51,8 +53,8 @@ fn remove(object: &mut Map<String, Value>, name: &str) -> bool {
     object.remove(name).is_some_and(|value| !value.is_null())
 }
 
-/// The stored request object with the secrets of the body `sent`. Objects are merged key by key; any other
-/// value replaces the stored one.
+/// The stored request object with the secrets of the body `sent`. Objects are merged key by key;
+/// any other value replaces the stored one.
 ///
 /// # Errors
 /// `sent` is not a JSON object.

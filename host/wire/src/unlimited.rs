@@ -23,11 +23,12 @@ const SHOWN_CHARS_MAX: usize = 64;
 
 /// Refuses a body that has an AI parameter in any of its objects. `null` counts as absent.
 ///
-/// Decision D96: any other value counts, `false` and `""` too; OpenRouter parameters are recognised by
-/// their prefix, in upper or lower case.
+/// Decision D96: any other value counts, `false` and `""` too; OpenRouter parameters are recognised
+/// by their prefix, in upper or lower case.
 ///
 /// # Errors
-/// [`RequestError::NotInPlan`] with the parameter's name, or the body is not JSON of the known shape.
+/// [`RequestError::NotInPlan`] with the parameter's name, or the body is not JSON of the known
+/// shape.
 pub fn refuse_ai(body: &[u8]) -> Result<(), RequestError> {
     for object in objects(body, PAGES_MAX)? {
         let mut json = serde_json::Deserializer::from_str(object.get());

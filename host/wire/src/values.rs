@@ -11,7 +11,8 @@ use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
 use trawl_plan::router::RouterWish;
 
-/// Most items of any list in a request, so that a small body cannot expand into a large amount of memory.
+/// Most items of any list in a request, so that a small body cannot expand into a large amount of
+/// memory.
 pub(crate) const ITEMS_MAX: usize = 10_000;
 
 /// Decision D25: a blank text counts as not set.
@@ -19,8 +20,8 @@ pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// A limit in credits; none is no limit. Decision D35: 0 is a limit like any other, so a caller who allows
-/// nothing pays nothing.
+/// A limit in credits; none is no limit. Decision D35: 0 is a limit like any other, so a caller who
+/// allows nothing pays nothing.
 pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
     limit.map_or(Nanodollars::MAX, |credits| {
         Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))

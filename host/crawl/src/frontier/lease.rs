@@ -22,8 +22,6 @@ pub(crate) struct Leased {
     pub(crate) n: u32,
     /// Its URL.
     pub(crate) url: Url,
-    /// Hops from the seed.
-    pub(crate) depth: u16,
     /// Whether it is a seed.
     pub(crate) is_seed: bool,
 }

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 /// URLs that wait or are in flight, by depth.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// Waiting URLs in the order of discovery. A URL that changed its status stays here and is ignored.
+    /// Waiting URLs in the order of discovery. A URL that changed its status stays here and is
+    /// ignored.
     pub(super) queues: Vec<VecDeque<u32>>,
     pub(super) n_waiting: Vec<u64>,
     pub(super) n_in_flight: Vec<u64>,
@@ -42,7 +43,8 @@ impl Levels {
         self.n_in_flight.iter().sum()
     }
 
-    /// The lowest depth with waiting URLs. It is blocked while a page two or more levels above is unfinished.
+    /// The lowest depth with waiting URLs. It is blocked while a page two or more levels above is
+    /// unfinished.
     pub(super) fn open_depth(&self) -> OpenDepth {
         let Some(depth) = self.n_waiting.iter().position(|n| *n > 0) else {
             return OpenDepth::Empty;

@@ -174,7 +174,8 @@ fn host_of(authority: &str) -> &str {
         .map_or(authority, |(host, _)| host)
 }
 
-/// The registered domain of a host by the public suffix list; `None` for IP addresses and public suffixes.
+/// The registered domain of a host by the public suffix list; `None` for IP addresses and public
+/// suffixes.
 fn registered(host: &str) -> Option<&str> {
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
         return None;

@@ -11,14 +11,15 @@ use super::scope::normal;
 use super::state::Frontier;
 use super::table::UrlStatus;
 
-/// Seeds that are added beyond `limit`, to replace seeds that are skipped (robots.txt, a redirect to a known page,
-/// budget). More would be stored and never fetched.
+/// Seeds that are added beyond `limit`, to replace seeds that are skipped (robots.txt, a redirect
+/// to a known page, budget). More would be stored and never fetched.
 pub(super) const SPARE_SEEDS_MAX: u64 = 1_000;
 
 impl Frontier {
-    /// Adds the seed, unless the crawl is of sitemaps only, and the plan's further seeds. A seed that the caller named
-    /// is always added. The further seeds, and the seed when it is the first of them, must pass `blacklist` and
-    /// `whitelist`. Under a `limit`, no more seeds are added than that and a reserve.
+    /// Adds the seed, unless the crawl is of sitemaps only, and the plan's further seeds. A seed
+    /// that the caller named is always added. The further seeds, and the seed when it is the first
+    /// of them, must pass `blacklist` and `whitelist`. Under a `limit`, no more seeds are added
+    /// than that and a reserve.
     pub(crate) fn add_seeds(&mut self) {
         let Ok(seed) = self.plan.seed.url.clone() else {
             return;
@@ -55,8 +56,8 @@ impl Frontier {
         self.n_seeds = self.table.len() as u32;
     }
 
-    /// The frontier from its stored rows, in the order of their numbers. Pages that were in flight wait again; seeds
-    /// that are not stored are added.
+    /// The frontier from its stored rows, in the order of their numbers. Pages that were in flight
+    /// wait again; seeds that are not stored are added.
     pub(crate) fn restore(plan: Arc<CrawlPlan>, rows: impl Iterator<Item = UrlRow>) -> Self {
         let mut frontier = Self::new(plan);
         for row in rows {
@@ -68,8 +69,8 @@ impl Frontier {
         frontier
     }
 
-    /// Adds the seeds that were not stored before the last process was killed. Seeds have the lowest numbers, and
-    /// numbers are stored without gaps, so the missing seeds come next.
+    /// Adds the seeds that were not stored before the last process was killed. Seeds have the
+    /// lowest numbers, and numbers are stored without gaps, so the missing seeds come next.
     fn add_missing_seeds(&mut self) {
         let mut fresh = Self::new(Arc::clone(&self.plan));
         fresh.add_seeds();

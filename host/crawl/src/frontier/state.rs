@@ -117,7 +117,6 @@ impl Frontier {
                     return Lease::Page(Leased {
                         n,
                         url,
-                        depth: self.table.depth(n),
                         is_seed: n < self.n_seeds,
                     });
                 }
@@ -126,11 +125,12 @@ impl Frontier {
         }
     }
 
-    /// Records a redirect. The target becomes another URL of this page; a redirect is not a hop. A redirect of the
-    /// seed adds the target's host to the scope.
+    /// Records a redirect. The target becomes another URL of this page; a redirect is not a hop. A
+    /// redirect of the seed adds the target's host to the scope.
     ///
     /// # Errors
-    /// Why the redirect must not be followed: the target is another page already, or it is out of scope.
+    /// Why the redirect must not be followed: the target is another page already, or it is out of
+    /// scope.
     pub(crate) fn redirect(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
         let to = normal(to);
         let known = self.table.find(&to);
@@ -145,7 +145,8 @@ impl Frontier {
                 }
                 return Err(skip);
             }
-            // With many seeds the scope stays: checking all known URLs again for each of them would take too long.
+            // With many seeds the scope stays: checking all known URLs again for each of them would
+            // take too long.
             if self.plan.named.is_none()
                 && let Ok(to) = Url::parse(&to)
             {
@@ -174,8 +175,9 @@ impl Frontier {
         }
     }
 
-    /// Completes a page that was fetched, even if that failed, and adds its links. With `obeys_nofollow`, links with
-    /// `nofollow` are skipped unless another page links to the same URL without it.
+    /// Completes a page that was fetched, even if that failed, and adds its links. With
+    /// `obeys_nofollow`, links with `nofollow` are skipped unless another page links to the same
+    /// URL without it.
     pub(crate) fn complete(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
         if self.table.status(n) != UrlStatus::Leased {
             return;
@@ -191,7 +193,8 @@ impl Frontier {
         }
     }
 
-    /// Skips a leased page. It no longer counts, and the targets of its redirects are pages of their own again.
+    /// Skips a leased page. It no longer counts, and the targets of its redirects are pages of
+    /// their own again.
     pub(crate) fn skip(&mut self, n: u32, reason: SkipReason) {
         if self.table.status(n) != UrlStatus::Leased {
             return;
@@ -333,7 +336,8 @@ impl Frontier {
         }
     }
 
-    /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight waits again.
+    /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
+    /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
         let status = UrlStatus::restored(row.state);
         let Some(n) = self.table.insert(&row.url, row.depth, status) else {

@@ -1,5 +1,5 @@
-//! Every URL that a crawl knows, in compact form: one text buffer, and a hash index whose hits are compared with
-//! the text.
+//! Every URL that a crawl knows, in compact form: one text buffer, and a hash index whose hits are
+//! compared with the text.
 
 use std::hash::{BuildHasher, RandomState};
 

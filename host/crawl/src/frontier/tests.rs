@@ -131,7 +131,10 @@ fn skipped_urls_have_reasons() {
     links.push("http://a.example/hidden", true);
     frontier.complete(seed.n, &links, true);
     let one = leased(&mut frontier);
-    assert_eq!((one.url.as_str(), one.depth), ("http://a.example/one", 1));
+    assert_eq!(
+        (one.url.as_str(), frontier.table.depth(one.n)),
+        ("http://a.example/one", 1)
+    );
     let two = leased(&mut frontier);
     frontier.complete(two.n, &Discovered::default(), true);
     frontier.complete(one.n, &found(&["http://a.example/deep"]), true);
@@ -346,9 +349,10 @@ proptest! {
                     prop_assert!(in_flight_pages.iter().all(|other| other.n != page.n));
                     // The links of a skipped page are unknown, so its targets may be found later.
                     let is_complete = given_back.is_empty() && x_pages.is_none();
-                    prop_assert!(page.depth >= distances[&number]);
-                    prop_assert!(!is_complete || page.depth == distances[&number]);
-                    prop_assert!(page.depth <= depth);
+                    let page_depth = frontier.table.depth(page.n);
+                    prop_assert!(page_depth >= distances[&number]);
+                    prop_assert!(!is_complete || page_depth == distances[&number]);
+                    prop_assert!(page_depth <= depth);
                     in_flight_pages.push(page);
                     prop_assert!(in_flight_pages.len() <= in_flight);
                     let taken = (done.len() + in_flight_pages.len()) as u64;
@@ -365,7 +369,7 @@ proptest! {
             let (pick, fate) = picks.next().unwrap_or((0, 1));
             let page = in_flight_pages.swap_remove(pick % in_flight_pages.len());
             let number = page_of(&page.url);
-            if fate == 0 && page.depth > 0 {
+            if fate == 0 && frontier.table.depth(page.n) > 0 {
                 frontier.skip(page.n, SkipReason::Robots);
                 given_back.insert(number);
             } else {
@@ -422,7 +426,7 @@ fn many_seeds_are_one_crawl_under_one_limit() {
     for expected in ["https://a.example/", "https://b.example/x"] {
         let page = leased(&mut frontier);
         assert_eq!(page.url.as_str(), expected);
-        assert!(page.is_seed && page.depth == 0);
+        assert!(page.is_seed && frontier.table.depth(page.n) == 0);
         // A redirect of a seed is followed, but does not widen the scope.
         let elsewhere = Url::parse("https://elsewhere.example/").expect("a URL");
         if page.n == 0 {

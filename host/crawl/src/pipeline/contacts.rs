@@ -1,5 +1,5 @@
-//! Joined contacts in the form in which they are stored: checked, limited in size, and by the domains of
-//! their pages.
+//! Joined contacts in the form in which they are stored: checked, limited in size, and by the
+//! domains of their pages.
 
 use std::collections::BTreeMap;
 
@@ -72,8 +72,8 @@ fn by_domain(contact: Joined, now: Timestamp) -> Vec<Contact> {
     rows.collect()
 }
 
-/// The registered domain of a URL or a host in lower case; the host itself where it has none, such as an IP
-/// address. `None` when the text is neither a URL nor a host.
+/// The registered domain of a URL or a host in lower case; the host itself where it has none, such
+/// as an IP address. `None` when the text is neither a URL nor a host.
 pub fn domain_of(text: &str) -> Option<String> {
     let url = if text.contains("://") {
         Url::parse(text)

@@ -1,4 +1,5 @@
-//! The findings of an analyst on the pages of a crawl, gathered from their entries up to a size limit.
+//! The findings of an analyst on the pages of a crawl, gathered from their entries up to a size
+//! limit.
 
 use std::path::Path;
 
@@ -11,8 +12,8 @@ use trawl_wire::Entry;
 
 use crate::stored_pages;
 
-/// Most bytes of the findings of one crawl: they are joined in memory, and need several times as much of the
-/// analyst's memory, which is limited.
+/// Most bytes of the findings of one crawl: they are joined in memory, and need several times as
+/// much of the analyst's memory, which is limited.
 pub const FINDINGS_BYTES_MAX: usize = 8 << 20;
 /// Bytes of findings that are joined at once where a crawl can be joined in parts.
 const PART_BYTES: usize = 1 << 20;

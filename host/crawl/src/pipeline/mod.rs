@@ -1,7 +1,8 @@
 //! The five deprecated pipelines: what they do on top of a crawl.
 //!
-//! An analyst reads each page while it is extracted, and its finding is part of the page's entry. Here the findings
-//! of a whole crawl are gathered and joined by the same analyst, and contacts are stored.
+//! An analyst reads each page while it is extracted, and its finding is part of the page's entry.
+//! Here the findings of a whole crawl are gathered and joined by the same analyst, and contacts are
+//! stored.
 
 mod contacts;
 mod findings;
@@ -59,7 +60,8 @@ impl Pipelines {
         }
     }
 
-    /// Joins the findings on the pages of a crawl. Uses no model: its answers are part of the findings.
+    /// Joins the findings on the pages of a crawl. Uses no model: its answers are part of the
+    /// findings.
     ///
     /// # Errors
     /// A text for the caller: the analyst failed.
@@ -118,8 +120,8 @@ impl Pipelines {
         self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a finished crawl if it extracted them. Failures are logged: the caller has the contacts
-    /// in the entries.
+    /// Stores the contacts of a finished crawl if it extracted them. Failures are logged: the
+    /// caller has the contacts in the entries.
     pub(crate) async fn at_end(&self, data: &Path, crawl: FinishedCrawl) {
         if Pipeline::named(&crawl.verb) != Some(Pipeline::ExtractContacts) {
             return;

@@ -45,7 +45,8 @@ const EVENT_ID: HeaderName = HeaderName::from_static("x-trawl-event-id");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-trawl-signature");
 
 impl Webhooks {
-    /// Delivers events until `stop`. Events in flight at that time are sent again after the next start.
+    /// Delivers events until `stop`. Events in flight at that time are sent again after the next
+    /// start.
     pub async fn run(self: Arc<Self>, egress: Arc<Egress>, stop: CancellationToken) {
         match self.store.outbox_count().await {
             Ok(count) => self.waiting.store(count, Relaxed),
@@ -56,7 +57,8 @@ impl Webhooks {
     }
 
     async fn deliver(self: Arc<Self>, egress: Arc<Egress>) {
-        // A batch is a task of its own, so that it makes progress while this loop waits for the store.
+        // A batch is a task of its own, so that it makes progress while this loop waits for the
+        // store.
         let mut batches = JoinSet::new();
         let mut busy: HashMap<task::Id, String> = HashMap::new();
         loop {

@@ -7,8 +7,8 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, OutboxRow};
 
-/// Most bytes of content in one event. Longer content is truncated; receivers can get all of it from
-/// `GET /crawl/{id}/pages`.
+/// Most bytes of content in one event. Longer content is truncated; receivers can get all of it
+/// from `GET /crawl/{id}/pages`.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 
 /// An event to deliver.
@@ -139,7 +139,8 @@ impl Event {
         }
     }
 
-    /// The account's credits run out during this crawl; once for each crawl. `kind` is one of the two for credits.
+    /// The account's credits run out during this crawl; once for each crawl. `kind` is one of the
+    /// two for credits.
     pub fn credits(
         kind: EventKind,
         account: &AccountId,
@@ -156,7 +157,8 @@ impl Event {
         }
     }
 
-    /// The balance fell below a threshold for the `number`th time. `kind` is one of the two for balances.
+    /// The balance fell below a threshold for the `number`th time. `kind` is one of the two for
+    /// balances.
     pub fn balance(
         kind: EventKind,
         account: &AccountId,
@@ -208,8 +210,8 @@ fn domain_and_path(url: &str) -> (String, String) {
     (domain, url.path().to_owned())
 }
 
-/// Content truncated to [`CONTENT_BYTES_MAX`]: a text at a character, a list after a whole element, an object format
-/// by format.
+/// Content truncated to [`CONTENT_BYTES_MAX`]: a text at a character, a list after a whole element,
+/// an object format by format.
 fn truncated(content: Value) -> Value {
     let mut room = CONTENT_BYTES_MAX;
     truncate(content, &mut room)

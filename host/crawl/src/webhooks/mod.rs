@@ -1,9 +1,10 @@
-//! Webhooks: events of crawls and of balances, sent to a server of the caller. Events are stored until they are
-//! delivered, signed, and delivered at least once. Decision D106.
+//! Webhooks: events of crawls and of balances, sent to a server of the caller. Events are stored
+//! until they are delivered, signed, and delivered at least once. Decision D106.
 //!
-//! An event is one POST with a JSON body and three headers: `X-Trawl-Event` (its kind), `X-Trawl-Event-Id` (the same
-//! for every attempt) and `X-Trawl-Signature: t=<unix seconds>,v1=<hex>`, the HMAC-SHA256 of `<t>.<body>` under the
-//! account's webhook secret. Any 2xx acknowledges it; everything else is retried with backoff.
+//! An event is one POST with a JSON body and three headers: `X-Trawl-Event` (its kind),
+//! `X-Trawl-Event-Id` (the same for every attempt) and `X-Trawl-Signature`, whose value is
+//! `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<body>` under the account's webhook secret.
+//! Any 2xx acknowledges the event; everything else is retried with backoff.
 
 mod deliver;
 mod event;

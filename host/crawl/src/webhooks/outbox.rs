@@ -38,8 +38,8 @@ impl Webhooks {
         })
     }
 
-    /// Stores events for delivery; they are durable when this returns. An event whose id is stored already is ignored.
-    /// Beyond [`WAITING_MAX`] events are dropped and logged.
+    /// Stores events for delivery; they are durable when this returns. An event whose id is stored
+    /// already is ignored. Beyond [`WAITING_MAX`] events are dropped and logged.
     ///
     /// # Errors
     /// [`StoreError`] when the store fails; then none is stored.

@@ -6,7 +6,8 @@ use sha2::Sha256;
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 
-/// Value of `X-Trawl-Signature` for a body sent at this time. The key is the text of the secret as bytes.
+/// Value of `X-Trawl-Signature` for a body sent at this time. The key is the text of the secret as
+/// bytes.
 pub fn signature(secret: &Secret, at: Timestamp, body: &[u8]) -> String {
     let seconds = at.unix_seconds();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes())
