@@ -82,7 +82,7 @@ pub(crate) fn page_plans(
         screenshot: screenshot.is_none(),
     };
     ignored::collect(&sent.present, sent.unknown, without, ignored);
-    let query = request.router.take().map(RouterForm::into_wish);
+    let query = request.router.take().map(RouterForm::into_query);
     let router = Arc::new(router::plan(
         query,
         context.defaults.router,

@@ -223,7 +223,7 @@ pub struct RouterForm {
 
 impl RouterForm {
     /// The query for providers; blank secrets count as absent.
-    pub fn into_wish(self) -> RouterWish {
+    pub fn into_query(self) -> RouterWish {
         let sent = self.credentials.unwrap_or_default().into_iter();
         let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
         RouterWish {

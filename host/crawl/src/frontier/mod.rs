@@ -1,13 +1,15 @@
 //! The frontier: which URL a crawl fetches next. Pure: no network, no store, no clock.
 //!
-//! Every limit is checked in [`Frontier::lease`] and nowhere else. The order is breadth-first: a
+//! Every cap is checked in [`Frontier::lease`] and nowhere else. The order is breadth-first: a
 //! URL of depth k is leased only when no page of depth k−2 or less is unfinished. Only such a page
 //! could show that k is not the shortest distance, so every depth is exact although pages of two
 //! depths may be in flight.
 
-mod budgets;
+mod caps;
 mod lease;
 mod levels;
+#[cfg(test)]
+mod properties;
 mod scope;
 mod seeds;
 mod state;

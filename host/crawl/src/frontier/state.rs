@@ -7,7 +7,7 @@ use url::Url;
 use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
-use super::budgets::Budgets;
+use super::caps::Caps;
 use super::lease::{Counts, Lease, Leased};
 use super::levels::{Levels, OpenDepth};
 use super::scope::{Scope, normal};
@@ -20,7 +20,7 @@ pub(crate) struct Frontier {
     pub(super) scope: Scope,
     pub(super) table: Table,
     pub(super) levels: Levels,
-    budgets: Budgets,
+    caps: Caps,
     /// URLs skipped by `budget`; they wait again when a page is taken out of the count.
     over_budget: Vec<u32>,
     /// Redirects: the page and the target that belongs to it.
@@ -41,7 +41,7 @@ impl Frontier {
             scope: Scope::new(Arc::clone(&plan)),
             table: Table::new(),
             levels: Levels::default(),
-            budgets: Budgets::new(Arc::clone(&plan)),
+            caps: Caps::new(Arc::clone(&plan)),
             over_budget: Vec::new(),
             claims: Vec::new(),
             changed: Vec::new(),
@@ -70,7 +70,7 @@ impl Frontier {
         self.are_sitemaps_pending = pending;
     }
 
-    /// Leases the next page that all limits allow.
+    /// Leases the next page that all caps allow.
     pub(crate) fn lease(&mut self) -> Lease {
         let in_flight = self.levels.in_flight();
         loop {
@@ -94,7 +94,7 @@ impl Frontier {
                     continue;
                 }
             };
-            if let Some(stop) = self.budgets.used_up() {
+            if let Some(stop) = self.caps.used_up() {
                 // A page in flight may be skipped and taken out of the count.
                 if in_flight > 0 {
                     return Lease::Wait;
@@ -105,13 +105,13 @@ impl Frontier {
             let Some(n) = self.next_at(depth) else {
                 continue;
             };
-            if self.budgets.is_over(self.table.url(n)) {
+            if self.caps.is_over(self.table.url(n)) {
                 self.move_to(n, UrlStatus::Skipped(SkipReason::Budget));
                 self.over_budget.push(n);
                 continue;
             }
             self.move_to(n, UrlStatus::Leased);
-            self.budgets.take(self.table.url(n));
+            self.caps.take(self.table.url(n));
             match Url::parse(self.table.url(n)) {
                 Ok(url) => {
                     return Lease::Page(Leased {
@@ -199,7 +199,7 @@ impl Frontier {
         if self.table.status(n) != UrlStatus::Leased {
             return;
         }
-        self.budgets.give_back(self.table.url(n));
+        self.caps.give_back(self.table.url(n));
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -324,7 +324,7 @@ impl Frontier {
         }
     }
 
-    /// Why the crawl ends when nothing waits any more: the first limit that skipped a URL.
+    /// Why the crawl ends when nothing waits any more: the first cap that skipped a URL.
     fn natural_stop(&self) -> StopReason {
         let has_skipped = |skip: SkipReason| self.n_skipped[usize::from(skip.number())] > 0;
         if has_skipped(SkipReason::Depth) {
@@ -347,7 +347,7 @@ impl Frontier {
         match status {
             UrlStatus::Done => {
                 self.n_done += 1;
-                self.budgets.take(&row.url);
+                self.caps.take(&row.url);
             }
             UrlStatus::Skipped(skip) => {
                 self.n_skipped[usize::from(skip.number())] += 1;

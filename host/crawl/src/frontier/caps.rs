@@ -1,4 +1,4 @@
-//! How many pages were leased, and which page limits that uses up.
+//! Page caps: how many pages were leased, and which of `limit` and `budget` that uses up.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use trawl_plan::crawl::CrawlPlan;
 
 use super::scope::is_under;
 
-/// The pages leased so far, against `limit` and `budget` of the plan.
+/// Counts leased pages against `limit` and `budget` of the plan.
 #[derive(Debug)]
-pub(super) struct Budgets {
+pub(super) struct Caps {
     plan: Arc<CrawlPlan>,
     /// Pages that were leased and not skipped.
     n_taken: u64,
@@ -17,7 +17,7 @@ pub(super) struct Budgets {
     taken_by_budget: Vec<u64>,
 }
 
-impl Budgets {
+impl Caps {
     pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
         Self {
             n_taken: 0,
@@ -26,14 +26,14 @@ impl Budgets {
         }
     }
 
-    /// The limit of the whole crawl that is used up.
+    /// The cap of the whole crawl that is used up.
     pub(super) fn used_up(&self) -> Option<StopReason> {
         if self.plan.limit.is_some_and(|limit| self.n_taken >= limit) {
             return Some(StopReason::Limit);
         }
         let mut budgets = self.plan.budget.iter();
-        let is_whole = budgets.any(|budget| budget.prefix == "*" && self.n_taken >= budget.pages);
-        is_whole.then_some(StopReason::Budget)
+        let is_used_up = budgets.any(|budget| budget.prefix == "*" && self.n_taken >= budget.pages);
+        is_used_up.then_some(StopReason::Budget)
     }
 
     /// Whether an entry of `budget` that applies to this URL is used up.
