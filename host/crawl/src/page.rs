@@ -101,7 +101,10 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         reservation.void(reason.name());
         let failure = PageFailure::new(
             status::UNREACHABLE_OR_REFUSED,
-            "the page redirects to a URL outside the scope of this crawl",
+            format!(
+                "the page redirects to a URL that this crawl skips: {}",
+                reason.name()
+            ),
         );
         return refused(lease, &leased, reason, failure).await;
     }
