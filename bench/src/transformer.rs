@@ -73,7 +73,7 @@ impl Transformer {
             url: Url::parse(url).unwrap_or(Url::parse("https://page.invalid/")?),
             body: html.to_vec().into(),
             content_type: "text/html; charset=utf-8".to_owned(),
-            picture: None,
+            screenshot: None,
         };
         let deadline = Instant::now() + TIME_MAX;
         Ok(extract::run(&self.registry, &input, plan, deadline))

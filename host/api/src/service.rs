@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
 use tokio_util::task::TaskTracker;
 
 use trawl_billing::{Account, Billing, FundsError};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
-use trawl_engine::page::PageOutcome;
+pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
+use trawl_model::outcome::PageOutcome;
 use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::Store;
@@ -89,18 +89,6 @@ pub trait Run: Send + Sync + 'static {
         self: Arc<Self>,
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
-}
-
-/// Outcomes as they come.
-pub type Outcomes = BoxStream<'static, PageOutcome>;
-
-/// The order outcomes come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// That of the plan. The run starts only as many pages ahead as it holds in flight, which bounds what waits in memory.
-    Input,
-    /// That of finishing.
-    Finish,
 }
 
 /// Answer of `GET /health`.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::job::Job;
 use crate::webhooks::{Event, EventKind, FoundPage, Webhooks};
 use trawl_billing::Billing;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::crawl::WebhookPlan;
 

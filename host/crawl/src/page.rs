@@ -11,8 +11,9 @@ use super::lock;
 use super::recorder::Recorded;
 use super::run::Run;
 use trawl_billing::{FundsError, Hold, Shortage};
-use trawl_engine::page::{self, PageOutcome};
+use trawl_engine::page;
 use trawl_model::failure::status;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
@@ -93,7 +94,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         }
     };
     run.gate.enter(leased.n, &leased.url);
-    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, &plan, hold.ceiling()).await;
+    let mut produced = page::produce(&run.context, &plan, hold.ceiling()).await;
     if let Some(why) = run.gate.leave(&leased.url) {
         hold.void(why.name());
         let failure = PageFailure::new(
@@ -102,10 +103,11 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         );
         return refused(place, &leased, why, failure).await;
     }
-    let found = outcome.discovered.take().unwrap_or_default();
+    let found = produced.outcome.discovered.take().unwrap_or_default();
     place.complete(&found);
-    let (shortage, was_good) = (hold.shortage(), outcome.error.is_none());
-    let outcome = page::settle(hold, &run.tariff, usage, outcome).await;
+    let (shortage, was_good) = (hold.shortage(), produced.outcome.error.is_none());
+    let n_bytes = produced.usage.content_bytes;
+    let outcome = page::settle(hold, &run.context.tariff, produced).await;
     if was_good && outcome.error.is_some() {
         // A good page that could not be paid: with less set aside than it asked for, the money is at its end.
         match shortage {
@@ -114,7 +116,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
             None => {}
         }
     }
-    deliver(&run, leased.n, usage.content_bytes, outcome).await;
+    deliver(&run, leased.n, n_bytes, outcome).await;
 }
 
 /// A page that may not be fetched is no entry, unless it is the seed: then the caller hears why
@@ -142,14 +144,18 @@ async fn refetch_paid(place: FrontierLease<'_>, plan: &PagePlan, n: u32, charge:
     if let Ok(url) = &url {
         run.gate.enter(n, url);
     }
-    let (mut outcome, usage) = page::produce(&run.rooms, &run.context, plan, plan.ceiling).await;
+    let produced = page::produce(&run.context, plan, plan.ceiling).await;
     if let Ok(url) = &url {
         run.gate.leave(url);
     }
+    let n_bytes = produced.usage.content_bytes;
+    let mut outcome = PageOutcome {
+        charge,
+        ..produced.outcome
+    };
     let found = outcome.discovered.take().unwrap_or_default();
     place.complete(&found);
-    let outcome = PageOutcome { charge, ..outcome };
-    deliver(run, n, usage.content_bytes, outcome).await;
+    deliver(run, n, n_bytes, outcome).await;
 }
 
 /// The beginning of a reason.
@@ -180,7 +186,7 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
 
 /// Sets the page's ceiling aside, waiting while pages in flight have all that is left.
 async fn hold(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
-    let ceiling = page::ceiling(&run.rooms, &run.context.registry, plan, &run.tariff);
+    let ceiling = page::ceiling(&run.context, plan);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
     loop {
         let held = run

@@ -17,10 +17,11 @@ use super::job::Job;
 use super::lock;
 use super::page;
 use super::recorder::Recorded;
-use trawl_billing::{Billing, RunBudget, Tariff};
-use trawl_engine::page::{PageEngine, PageOutcome, RunContext};
+use trawl_billing::{Billing, RunBudget};
+use trawl_engine::page::RunContext;
 use trawl_model::StopReason;
 use trawl_model::clock::Clock;
+use trawl_model::outcome::PageOutcome;
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::crawl::CrawlPlan;
@@ -43,13 +44,11 @@ pub(super) struct Run {
     pub(super) page: PagePlan,
     /// How pages of other origins are fetched: without the caller's headers and cookies.
     pub(super) elsewhere: Arc<FetchPlan>,
-    pub(super) rooms: Arc<PageEngine>,
     pub(super) context: RunContext,
     pub(super) billing: Billing,
     pub(super) purse: RunBudget,
     /// Whether an earlier process began it: then a page may have been paid for and not shown.
     pub(super) is_resumed: bool,
-    pub(super) tariff: Tariff,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots rules are not obeyed.
     pub(super) robots: Option<Arc<Robots>>,

@@ -18,7 +18,7 @@ use super::run::{self, Ended, Run};
 use trawl_billing::{Slot, Tariff};
 use trawl_engine::page::RunContext;
 use trawl_model::{StopReason, Terms, UrlRow};
-use trawl_net::fetch::{self, CookieJar};
+use trawl_net::fetch;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan};
 use trawl_plugins::Registry;
@@ -194,17 +194,10 @@ async fn crawl(crawls: &Crawls, beginning: CrawlTask) -> Result<Ended, StoreErro
         page,
         job,
         seed,
-        rooms: Arc::clone(&parts.rooms),
-        context: RunContext {
-            registry,
-            jar: Arc::new(CookieJar::new()),
-            owner,
-            tariff,
-        },
+        context: RunContext::new(Arc::clone(&parts.rooms), registry, owner, tariff),
         billing: parts.billing.clone(),
         purse,
         is_resumed: tally.n_pages > 0 || was_begun,
-        tariff,
         frontier,
         robots,
         gate,

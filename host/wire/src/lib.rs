@@ -29,7 +29,7 @@ pub use transform::{TransformRequest, transform_plan};
 
 use serde_json::Value;
 
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{ModelSize, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};

@@ -76,7 +76,7 @@ async fn run(registry: &Arc<Registry>, html: &'static str, plan: OutputPlan) -> 
         url: "https://site.example/".parse().unwrap(),
         body: html.into(),
         content_type: "text/html".to_owned(),
-        picture: None,
+        screenshot: None,
     };
     let workers = Workers::new();
     let (outputs, cpu) = workers

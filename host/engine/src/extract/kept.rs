@@ -53,7 +53,7 @@ impl OutputCache {
     }
 
     /// Whether outputs of this plan may be kept at all. What no plugin makes is made as fast as it is found.
-    pub(super) fn may_keep(&self, plan: &OutputPlan) -> bool {
+    pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
         let is_picture =
             |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
         self.is_on
@@ -102,7 +102,7 @@ impl OutputCache {
     }
 
     /// What is to be kept of outputs that were just made.
-    pub(super) fn keeping(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
+    pub(super) fn write(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
         if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
             return None;
         }
@@ -118,8 +118,8 @@ impl OutputCache {
 }
 
 impl OutputCacheWrite {
-    /// Keeps them.
-    pub fn keep(self) {
+    /// Stores them.
+    pub fn commit(self) {
         self.kept.insert(self.key, self.outputs, self.bytes);
         metrics::gauge!("trawl_outputs_bytes").set(self.kept.bytes() as f64);
     }

@@ -36,8 +36,8 @@ pub struct Input {
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
-    /// A PNG picture of the page, when a browser made one.
-    pub picture: Option<Bytes>,
+    /// A PNG screenshot of the page, if a browser took one.
+    pub screenshot: Option<Bytes>,
 }
 
 /// CPU time one page took here.
@@ -81,8 +81,8 @@ fn make(
     source: Source<'_>,
 ) -> Outputs {
     let view = source.view(input, &document);
-    let picture = input.picture.as_ref();
-    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, picture, plan);
+    let screenshot = input.screenshot.as_ref();
+    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, screenshot, plan);
     outputs.analysis = begun.map(|begun| match begun {
         Begun::Done(answer) => Analysis::Done(answer),
         Begun::Asks(opening) => opening.on_page(document, source, input),

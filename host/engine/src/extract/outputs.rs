@@ -119,7 +119,7 @@ pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
 ) -> (Outputs, Option<Begun>) {
     let masks = match Masks::make(registry, view, kind, plan) {
@@ -131,7 +131,7 @@ pub(super) fn make(
         registry,
         &masks.main(view),
         kind,
-        picture,
+        screenshot,
         plan,
         &mut outputs,
     );
@@ -215,14 +215,18 @@ fn contents(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) -> Content {
     let mut pieces = plan.formats.iter().map(|choice| {
         let made = match &choice.format {
-            Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
-            Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
+            Format::Screenshot => {
+                screenshot_of(screenshot).map(|png| Piece::Text(STANDARD.encode(png)))
+            }
+            Format::ScreenshotBytes => {
+                screenshot_of(screenshot).map(|png| Piece::Bytes(png.to_vec()))
+            }
             Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
             Format::Plugin(name) => content(registry, view, kind, name, choice)
                 .and_then(|rendered| piece(registry, rendered, plan)),
@@ -285,9 +289,9 @@ fn read_fields(
     outputs.fields = fields;
 }
 
-/// The picture that the browser made.
-fn painted(picture: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
-    picture.ok_or_else(|| {
+/// The screenshot that the browser took.
+fn screenshot_of(screenshot: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
+    screenshot.ok_or_else(|| {
         PageFailure::new(
             status::BROWSER_FAILED,
             "a screenshot needs a browser; ask for `request: \"browser\"`, and see GET /health whether there is one",

@@ -26,8 +26,8 @@ pub struct Made {
     pub outputs: Outputs,
     /// What they took: a look-up, when they were made before.
     pub cpu: CpuTime,
-    /// What is to be kept of them for others, once the page is paid for.
-    pub keeping: Option<OutputCacheWrite>,
+    /// Stores them in the output cache once the page is paid for.
+    pub write: Option<OutputCacheWrite>,
 }
 
 impl Workers {
@@ -42,7 +42,7 @@ impl Workers {
 
     /// The same, with so many bytes for outputs that may be asked for again.
     #[must_use]
-    pub fn with_kept_outputs(self, bytes_max: u64) -> Self {
+    pub fn with_output_cache(self, bytes_max: u64) -> Self {
         Self {
             kept: Arc::new(OutputCache::new(bytes_max)),
             ..self
@@ -64,7 +64,7 @@ impl Workers {
 
     /// [`Self::run`] for a page that anyone who asks gets: what was made of it before is not made again. When the hash of its body
     /// is known, such outputs need neither a place nor a thread.
-    pub async fn run_for_everyone(
+    pub async fn run_cached(
         &self,
         registry: Arc<Registry>,
         input: Input,
@@ -72,7 +72,7 @@ impl Workers {
         deadline: Instant,
         body_hash: Option<blake3::Hash>,
     ) -> Made {
-        if !self.kept.may_keep(&plan) {
+        if !self.kept.is_cacheable(&plan) {
             let (outputs, cpu) = self.run(registry, input, plan, deadline).await;
             return Made::of((outputs, cpu));
         }
@@ -188,7 +188,7 @@ impl Made {
         Self {
             outputs,
             cpu,
-            keeping: None,
+            write: None,
         }
     }
 
@@ -241,6 +241,6 @@ fn make(
     let looked_up = cpu::thread_time().saturating_sub(started);
     let mut made = Made::of(run(registry, input, plan, deadline));
     made.cpu.parse += looked_up;
-    made.keeping = key.and_then(|key| kept.keeping(key, &made.outputs));
+    made.write = key.and_then(|key| kept.write(key, &made.outputs));
     made
 }

@@ -249,8 +249,8 @@ impl Providers {
     }
 
     /// The counters of a way, for what is billed later.
-    pub fn tally(&self, candidate: &Candidate) -> RouteCounters {
-        self.board.tally(candidate.name(), candidate.payment)
+    pub fn counters(&self, candidate: &Candidate) -> RouteCounters {
+        self.board.counters(candidate.name(), candidate.payment)
     }
 
     async fn attempt(

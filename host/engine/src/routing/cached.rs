@@ -9,7 +9,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::Routing;
+use super::{CacheOutcome, Routing};
 use crate::cache::{self, Key, PageCache, StoredPage};
 use trawl_model::clock::Timestamp;
 use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
@@ -23,14 +23,10 @@ const TIME_FOR_STALE: u32 = 10;
 /// A page, and what the cache had and has to do with it.
 pub(super) struct CachedFetch {
     pub(super) fetched: Fetched,
-    /// What is told of the kept page that served it.
-    pub(super) told: Option<Value>,
-    /// What is to be kept of it.
-    pub(super) keeping: Option<CacheWrite>,
-    /// Hash of its body, of a page that was kept.
-    pub(super) body_hash: Option<blake3::Hash>,
-    /// Whether the cache keeps it or may keep it: then so may those who keep what is made of it.
-    pub(super) is_shareable: bool,
+    /// `metadata.cache`, of a page from the cache.
+    pub(super) metadata: Option<Value>,
+    /// Whether it came from the cache, or may be written to it.
+    pub(super) cache: CacheOutcome,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
@@ -85,7 +81,7 @@ impl Routing {
                     .await
             }
             answer => {
-                if matches!(answer, Ok(CachedFetch { told: None, .. })) {
+                if answer.as_ref().is_ok_and(|got| !got.cache.is_hit()) {
                     count("changed");
                 }
                 answer
@@ -188,10 +184,11 @@ impl CacheLookup<'_> {
         };
         CachedFetch {
             fetched,
-            told: Some(told(kept, status, reason, self.cache.now())),
-            keeping: None,
-            body_hash: kept.body_hash(),
-            is_shareable: true,
+            metadata: Some(metadata(kept, status, reason, self.cache.now())),
+            cache: CacheOutcome::Hit {
+                body_hash: kept.body_hash(),
+                is_shareable: true,
+            },
         }
     }
 
@@ -205,30 +202,34 @@ impl CacheLookup<'_> {
             && cache::is_storable(&valid.page(self.url), &self.request, now);
         let mut got = self.served(&valid, "revalidated", None);
         got.fetched.page.cookies.clone_from(&answer.page.cookies);
-        got.is_shareable = is_shareable;
-        match is_shareable {
-            true => self.cache.keep(self.key, valid),
-            false => self.cache.forget(&self.key),
+        got.cache = CacheOutcome::Hit {
+            body_hash: valid.body_hash(),
+            is_shareable,
+        };
+        if is_shareable {
+            self.cache.store(self.key, valid);
+        } else {
+            self.cache.forget(&self.key);
         }
         Some(got)
     }
 
     /// A page that was just fetched. What was kept before and is known to be gone is forgotten.
     fn fresh(&self, fetched: Fetched) -> CachedFetch {
-        let pages = self.keepable(&fetched);
+        let pages = self.storable(&fetched);
         if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
             self.cache.forget(&self.key);
         }
-        let keeping = (!pages.is_empty()).then(|| CacheWrite {
+        let write = (!pages.is_empty()).then(|| CacheWrite {
             cache: Arc::clone(self.cache),
             pages,
         });
-        CachedFetch::fresh(fetched, keeping)
+        CachedFetch::fresh(fetched, write)
     }
 
     /// What the rules allow to keep of a page: it stands under the address it was found at and, when everything on the way
     /// there is permanent, under the one it was asked for.
-    fn keepable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
+    fn storable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
         let (page, now) = (&fetched.page, self.cache.now());
         let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
         let Some(request) = fetched.request.as_ref().filter(|request| {
@@ -251,22 +252,20 @@ impl CacheLookup<'_> {
 }
 
 impl CachedFetch {
-    fn fresh(fetched: Fetched, keeping: Option<CacheWrite>) -> Self {
+    fn fresh(fetched: Fetched, write: Option<CacheWrite>) -> Self {
         Self {
             fetched,
-            told: None,
-            is_shareable: keeping.is_some(),
-            keeping,
-            body_hash: None,
+            metadata: None,
+            cache: write.map_or(CacheOutcome::Private, CacheOutcome::Fresh),
         }
     }
 }
 
 impl CacheWrite {
-    /// Keeps it. It is written later, so this does not wait.
-    pub fn keep(self) {
+    /// Stores the page. Another thread writes it to disk, so this does not wait.
+    pub fn commit(self) {
         for (key, page) in self.pages {
-            self.cache.keep(key, page);
+            self.cache.store(key, page);
         }
     }
 }
@@ -292,14 +291,19 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
 }
 
 /// `metadata.cache`. `age_ms` is the time since the site last said that the page holds, `stored_at` when its content came.
-fn told(kept: &StoredPage, status: &'static str, reason: Option<String>, now: Timestamp) -> Value {
+fn metadata(
+    kept: &StoredPage,
+    status: &'static str,
+    reason: Option<String>,
+    now: Timestamp,
+) -> Value {
     let age_ms = u64::try_from(kept.age(now).as_millis()).unwrap_or(u64::MAX);
     let stored_at = kept.fetched_at().to_string();
-    let mut told = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
+    let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
-        told["reason"] = reason.into();
+        metadata["reason"] = reason.into();
     }
-    told
+    metadata
 }
 
 /// Whether this is the answer to the question about an address: a redirect may have led elsewhere, where nothing was asked.

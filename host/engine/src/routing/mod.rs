@@ -23,7 +23,7 @@ use own_browser::OwnBrowser;
 use own_http::OwnHttp;
 use smart::{Clues, HostMemory, KnownVerdicts, Verdict};
 use trawl_model::failure::status;
-use trawl_model::{FetchedPage, Nanodollars, PageFailure, VendorUse};
+use trawl_model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::{CookieJar, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
@@ -58,31 +58,98 @@ impl Route {
 pub struct Served {
     /// The page.
     pub page: FetchedPage,
-    /// What is told of the way in `metadata`, without being asked: `rendered_by`, `render_reason`, `cache`, `automation_data`.
-    pub told: Map<String, Value>,
-    /// CPU time it took: undoing content codings, or the browser's.
-    pub cpu: Duration,
-    /// Decoded bytes of a rendered page with all that it loaded; `None` is the page's body.
-    pub loaded_bytes: Option<u64>,
-    /// A PNG picture, when the plan asks for one.
-    pub picture: Option<Bytes>,
-    /// What a gigabyte (10^9 bytes) through the pool that carried the page costs, on top of the ordinary price.
-    pub pool_price: Nanodollars,
-    /// How long the page waited for its turn without losing time of its own, at most the `patience` of its plan.
-    pub waited: Duration,
-    /// Whether a page that was kept served, so that no content was transferred.
-    pub is_kept: bool,
-    /// What is to be kept of the page for others, once it is paid for.
-    pub keeping: Option<CacheWrite>,
-    /// Hash of the body, when it is known already.
-    pub body_hash: Option<blake3::Hash>,
-    /// Whether anyone who asks gets this page: plain HTTP served it, nothing of the caller was sent for it, and neither its site nor
-    /// the caller wants it not to be kept.
-    pub is_shareable: bool,
+    /// Metadata about serving, added to every entry: `rendered_by`, `render_reason`, `cache`,
+    /// `automation_data`, `provider_attempts`.
+    pub metadata: Map<String, Value>,
+    /// What serving consumed. Extraction and the model add theirs.
+    pub usage: Usage,
+    /// What the page cache had to do with it.
+    pub cache: CacheOutcome,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
-    /// Why the page counts as failed although something was served, beside its status.
+    /// A PNG screenshot, when the plan has one taken.
+    pub screenshot: Option<Bytes>,
+    /// How long the page waited for its host's rate limit outside its own timeout; at most the
+    /// `patience` of its plan.
+    pub waited: Duration,
+    /// Why the page counts as failed although its status does not say so.
     pub error: Option<String>,
+}
+
+/// What the page cache had to do with a page.
+#[derive(Clone, Debug)]
+pub enum CacheOutcome {
+    /// The page is for this caller only: it may not be cached, and neither may its outputs.
+    Private,
+    /// The page was just fetched and may be cached once it is paid for.
+    Fresh(CacheWrite),
+    /// The page came from the cache, so no content was transferred.
+    Hit {
+        /// Hash of the body, as the cache stored it.
+        body_hash: Option<blake3::Hash>,
+        /// Whether its outputs may be cached too; not if the site's last answer forbids it.
+        is_shareable: bool,
+    },
+}
+
+impl CacheOutcome {
+    /// Whether the page came from the cache.
+    pub const fn is_hit(&self) -> bool {
+        matches!(self, Self::Hit { .. })
+    }
+
+    /// Whether every caller with the same request gets this page, so that its outputs may be cached.
+    pub const fn is_shareable(&self) -> bool {
+        match self {
+            Self::Private => false,
+            Self::Fresh(_) => true,
+            Self::Hit { is_shareable, .. } => *is_shareable,
+        }
+    }
+
+    /// The write that stores the page in the cache, once it is paid for.
+    pub fn into_write(self) -> Option<CacheWrite> {
+        match self {
+            Self::Fresh(write) => Some(write),
+            Self::Private | Self::Hit { .. } => None,
+        }
+    }
+
+    /// Hash of the body, if the cache knows it.
+    pub const fn body_hash(&self) -> Option<blake3::Hash> {
+        match self {
+            Self::Hit { body_hash, .. } => *body_hash,
+            Self::Private | Self::Fresh(_) => None,
+        }
+    }
+}
+
+impl Served {
+    /// A page that was transferred whole and is for this caller only, with nothing else known of it.
+    fn new(page: FetchedPage) -> Self {
+        Self {
+            metadata: Map::new(),
+            usage: Usage {
+                content_bytes: page.body.len() as u64,
+                ..Usage::default()
+            },
+            page,
+            cache: CacheOutcome::Private,
+            vendor: None,
+            screenshot: None,
+            waited: Duration::ZERO,
+            error: None,
+        }
+    }
+
+    /// The same, billed for this provider's work.
+    fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
+        self.usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
+            cost: vendor.cost,
+            byok: vendor.byok,
+        });
+        Self { vendor, ..self }
+    }
 }
 
 /// Why no page was served, and the provider that tried last.
@@ -254,7 +321,7 @@ impl Routing {
                         spare = Some(served);
                         continue;
                     }
-                    tell(plan.engine, route, reason, &mut served);
+                    add_metadata(plan.engine, route, reason, &mut served);
                     return Ok(served);
                 }
                 // A host that plain HTTP cannot reach is no better reached by a browser.
@@ -270,7 +337,7 @@ impl Routing {
             None => NO_BROWSER.to_owned(),
         };
         let reason = reason.map_or_else(|| why.clone(), |need| format!("{need}; {why}"));
-        tell(plan.engine, Route::Http, Some(reason), &mut served);
+        add_metadata(plan.engine, Route::Http, Some(reason), &mut served);
         Ok(served)
     }
 
@@ -348,8 +415,8 @@ impl Routing {
     /// Why a page that plain HTTP served needs a browser, if `smart` is to decide and it does.
     fn need(&self, plan: &PagePlan, route: Route, url: &Url, served: &Served) -> Option<String> {
         let is_asked = plan.engine == Engine::Smart && route == Route::Http;
-        let may_stand_in = served.is_kept && plan.fetch.cache.skip_browser;
-        if !is_asked || may_stand_in {
+        let may_replace_browser = served.cache.is_hit() && plan.fetch.cache.skip_browser;
+        if !is_asked || may_replace_browser {
             return None;
         }
         let page = &served.page;
@@ -359,7 +426,7 @@ impl Routing {
             content_type: &page.content_type,
             body: &page.body,
         };
-        let verdict = match &served.body_hash {
+        let verdict = match &served.cache.body_hash() {
             Some(body) => self.verdicts.judge(&clues, body),
             None => smart::judge(&clues),
         };
@@ -387,24 +454,21 @@ impl Routing {
             failure: error.failure(),
         })?;
         let fetched = got.fetched;
-        let is_kept = got.told.is_some();
-        let told = got.told.map(|kept| ("cache".to_owned(), kept));
+        let mut served = Served::new(fetched.page);
+        served.usage.compute = fetched.decode_time;
+        if let Some(pool) = fetched.pool {
+            served.usage.pool_price = pool.price_per_gigabyte;
+        }
+        if got.cache.is_hit() {
+            // Decision D54: a page of the cache was paid for when it was fetched.
+            served.usage.content_bytes = 0;
+        }
+        let metadata = got.metadata.map(|value| ("cache".to_owned(), value));
         Ok(Served {
-            page: fetched.page,
-            told: told.into_iter().collect(),
-            cpu: fetched.decode_time,
-            loaded_bytes: None,
-            picture: None,
-            pool_price: fetched
-                .pool
-                .map_or(Nanodollars::ZERO, |pool| pool.price_per_gigabyte),
+            metadata: metadata.into_iter().collect(),
+            cache: got.cache,
             waited: fetched.waited,
-            is_kept,
-            keeping: got.keeping,
-            body_hash: got.body_hash,
-            is_shareable: got.is_shareable,
-            vendor: None,
-            error: None,
+            ..served
         })
     }
 
@@ -424,19 +488,16 @@ impl Routing {
         let got = browser.fetch(plan, url, errand).await?;
         let rendered = got.rendered;
         Ok(Served {
-            page: rendered.page,
-            told: rendered.told,
-            cpu: rendered.cpu,
-            loaded_bytes: Some(rendered.loaded_bytes),
-            picture: rendered.screenshot,
-            pool_price: self.fetcher.pool_price(&plan.fetch),
+            metadata: rendered.told,
+            usage: Usage {
+                content_bytes: rendered.loaded_bytes,
+                compute: rendered.cpu,
+                pool_price: self.fetcher.pool_price(&plan.fetch),
+                ..Usage::default()
+            },
+            screenshot: rendered.screenshot,
             waited: got.waited,
-            is_kept: false,
-            keeping: None,
-            body_hash: None,
-            is_shareable: false,
-            vendor: None,
-            error: None,
+            ..Served::new(rendered.page)
         })
     }
 }
@@ -451,19 +512,19 @@ impl Failing {
     }
 }
 
-/// Tells by whom the page was made, and why. Decision D16.
-fn tell(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
+/// Adds which route made the page, and why, to its metadata. Decision D16.
+fn add_metadata(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
     if engine == Engine::Http {
         return;
     }
-    let told = &mut served.told;
-    told.insert("rendered_by".into(), route.name().into());
+    let metadata = &mut served.metadata;
+    metadata.insert("rendered_by".into(), route.name().into());
     let reason = match (reason, engine, route) {
         (Some(reason), ..) => reason,
         (None, Engine::Browser, _) => "requested: every page of this mode".to_owned(),
         (None, ..) => "enough: the page carries its content".to_owned(),
     };
-    told.insert("render_reason".into(), reason.into());
+    metadata.insert("render_reason".into(), reason.into());
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     assert_eq!(served.page.body, BODY.as_bytes());
     let usage = Usage {
         content_bytes: served.page.body.len() as u64,
-        pool_price: served.pool_price,
+        pool_price: served.usage.pool_price,
         ..Usage::default()
     };
     let charge = price(&usage, &Tariff::default());

@@ -39,7 +39,7 @@ pub struct Vendor {
     /// Providers asked, this one included.
     pub attempts: u32,
     /// Where to count what is billed for it.
-    pub tally: RouteCounters,
+    pub counters: RouteCounters,
 }
 
 /// What asking the providers came to.
@@ -53,8 +53,8 @@ enum Asked {
 /// The providers asked so far.
 #[derive(Default)]
 struct Attempts {
-    /// What is told of each in `metadata.provider_attempts`.
-    told: Vec<Value>,
+    /// One entry each for `metadata.provider_attempts`.
+    log: Vec<Value>,
     /// The last page of a provider at which the site turned it away.
     refused: Option<Box<Served>>,
     last: Option<(Vendor, VendorFailure)>,
@@ -85,7 +85,7 @@ impl Routing {
         }
         match self.own_until(plan, url, client, deadline).await {
             Ok(mut served) => {
-                attempts.tell(&mut served);
+                attempts.add_metadata(&mut served);
                 Ok(served)
             }
             Err(failing) => attempts.give_up(Err(failing.failure)),
@@ -229,7 +229,7 @@ impl Routing {
                     let served = served(providers, candidate, got, n_attempts);
                     if is_blocked(&served).is_none() {
                         let mut served = served;
-                        attempts.tell(&mut served);
+                        attempts.add_metadata(&mut served);
                         return Asked::Served(Box::new(served));
                     }
                     attempts.note(candidate, "is_blocked", "the site turned it away");
@@ -315,25 +315,13 @@ fn is_blocked(served: &Served) -> Option<Option<Rule>> {
 
 fn served(providers: &Providers, candidate: &Candidate, got: VendorPage, attempts: u32) -> Served {
     let vendor = vendor(providers, candidate, Some(&got.variant), got.cost, attempts);
-    let told = match got.rendered {
-        Some(true) => Some(("rendered_by".to_owned(), Value::from("provider"))),
-        Some(false) | None => None,
-    };
-    Served {
-        page: got.page,
-        told: told.into_iter().collect(),
-        cpu: Duration::ZERO,
-        loaded_bytes: None,
-        picture: got.picture,
-        pool_price: Nanodollars::ZERO,
-        waited: Duration::ZERO,
-        is_kept: false,
-        keeping: None,
-        body_hash: None,
-        is_shareable: false,
-        vendor: Some(vendor),
-        error: None,
+    let mut served = Served::new(got.page).with_vendor(Some(vendor));
+    served.screenshot = got.picture;
+    if got.rendered == Some(true) {
+        let metadata = &mut served.metadata;
+        metadata.insert("rendered_by".to_owned(), "provider".into());
     }
+    served
 }
 
 fn vendor(
@@ -353,7 +341,7 @@ fn vendor(
         cost,
         byok: candidate.payment == Payment::Own,
         attempts,
-        tally: providers.tally(candidate),
+        counters: providers.counters(candidate),
     }
 }
 
@@ -363,18 +351,19 @@ impl Attempts {
             Payment::Own => "own",
             Payment::Pooled => "pooled",
         };
-        self.told.push(json!({
+        self.log.push(json!({
             "provider": candidate.name(), "key": key, "outcome": outcome, "reason": reason,
         }));
     }
 
-    /// Tells of the providers that failed before the page was served. Decision D16: as the other
-    /// keys that are told without being asked, since a caller with a wrong key would never learn of
+    /// Adds the providers that failed before the page was served to its metadata. Decision D16: like
+    /// the other keys that are always added, since a caller with a wrong key would never learn of
     /// it otherwise.
-    fn tell(&self, served: &mut Served) {
-        if !self.told.is_empty() {
-            let told = Value::Array(self.told.clone());
-            served.told.insert("provider_attempts".to_owned(), told);
+    fn add_metadata(&self, served: &mut Served) {
+        if !self.log.is_empty() {
+            let attempts = Value::Array(self.log.clone());
+            let metadata = &mut served.metadata;
+            metadata.insert("provider_attempts".to_owned(), attempts);
         }
     }
 
@@ -389,13 +378,13 @@ impl Attempts {
         let blocked = |mut served: Served| {
             // A status of its own tells it already.
             served.error = (served.page.status < 400).then(|| BLOCKED.to_owned());
-            self.tell(&mut served);
+            self.add_metadata(&mut served);
             served
         };
         match (own, &self.refused) {
             // Nobody was asked: the page is what it would be without a router.
-            (Ok(served), _) if self.told.is_empty() => Ok(served),
-            (Ok(served), _) => Ok(blocked(Served { vendor, ..served })),
+            (Ok(served), _) if self.log.is_empty() => Ok(served),
+            (Ok(served), _) => Ok(blocked(served.with_vendor(vendor))),
             (Err(_), Some(refused)) => Ok(blocked((**refused).clone())),
             (Err(own), None) => Err(NotServed {
                 failure: match &self.last {

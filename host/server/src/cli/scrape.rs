@@ -10,7 +10,6 @@ use super::output_args::OutputArgs;
 use crate::app::Engine;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
-use trawl_net::fetch::CookieJar;
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
@@ -35,15 +34,11 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
         bail!("name one page at a time")
     };
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff: Tariff::FlatRate,
-    };
-    let (outcome, _) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    let rooms = Arc::clone(&engine.rooms);
+    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
+    let produced = page::produce(&context, &plan, plan.ceiling).await;
     engine.close().await;
-    args.output.print(outcome)
+    args.output.print(produced.outcome)
 }
 
 fn request(args: &ScrapeArgs) -> anyhow::Result<serde_json::Value> {

@@ -119,13 +119,13 @@ impl World {
         url: &Url,
         jar: &CookieJar,
     ) -> Result<Served, PageFailure> {
-        let mut served = self
+        let served = self
             .routing
             .serve(plan, url, crate::routing::tests::anyone(jar))
             .await
             .map_err(|error| error.failure)?;
-        if let Some(keeping) = served.keeping.take() {
-            keeping.keep();
+        if let CacheOutcome::Fresh(write) = &served.cache {
+            write.clone().commit();
         }
         Ok(served)
     }
@@ -204,7 +204,7 @@ type Failing = fn(&str) -> String;
 const SILENCE: &str = "silence";
 
 fn status_of(served: &Served) -> Option<&str> {
-    served.told.get("cache")?["status"].as_str()
+    served.metadata.get("cache")?["status"].as_str()
 }
 
 fn header(name: &'static str, value: &'static str) -> (HeaderName, HeaderValue) {

@@ -10,8 +10,8 @@ use super::WantedArgs;
 use crate::app::{self, Engine};
 use crate::cli::engine_args::EngineArgs;
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, RunContext, VendorPart};
-use trawl_net::fetch::CookieJar;
+use trawl_engine::page::{self, Produced, RunContext};
+use trawl_model::outcome::VendorPart;
 use trawl_plan::{RouterMode, RouterPlan};
 
 /// Options of `trawl provider try`.
@@ -54,13 +54,11 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         ..RouterPlan::default()
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff,
-    };
-    let (mut outcome, usage) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    let context = RunContext::new(Arc::clone(&engine.rooms), registry, String::new(), tariff);
+    let produced = page::produce(&context, &plan, plan.ceiling).await;
+    let Produced {
+        mut outcome, usage, ..
+    } = produced;
     engine.close().await;
     let Some(part) = outcome.vendor.take() else {
         bail!(

@@ -8,12 +8,12 @@ async fn a_page_is_asked_for_once_and_served_as_it_was() {
     let headers = "Content-Type: text/html\r\nX-A: 1\r\nX-A: 2\r\n";
     let world = World::start(move |_| ok(headers, "<p>text")).await;
     let first = world.get("/page").await.expect("fetched");
-    assert_eq!((status_of(&first), first.is_kept), (None, false));
+    assert_eq!((status_of(&first), first.cache.is_hit()), (None, false));
     world.clock.advance(HOUR);
     let again = world.get("/page#part").await.expect("kept");
-    assert!(again.is_kept);
+    assert!(again.cache.is_hit());
     assert_eq!(
-        again.told["cache"],
+        again.metadata["cache"],
         json!({"status": "hit", "age_ms": 3_600_000, "stored_at": "2027-01-15T08:00:00.000Z"})
     );
     assert_eq!(again.page.headers, first.page.headers);
@@ -162,7 +162,7 @@ async fn a_page_that_nobody_paid_for_is_not_kept() {
             .serve(&plan, &url, anyone(&CookieJar::new()))
             .await;
         let served = served.expect("fetched");
-        assert!(served.keeping.is_some() && !served.is_kept);
+        assert!(matches!(served.cache, CacheOutcome::Fresh(_)));
     }
     assert!(world.on_disk().await.is_empty());
 }
