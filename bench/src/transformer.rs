@@ -39,6 +39,7 @@ impl Transformer {
         let mut request = request;
         request["url"] = "page.invalid".into();
         let page = trawl_wire::plan(&request, &*self.registry)?.pop();
+        let page = page.and_then(Result::ok);
         Ok(page.context("one page")?.output)
     }
 

@@ -11,7 +11,7 @@ use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
 use trawl_model::outcome::PageOutcome;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::Store;
 use trawl_wire::KnownModel;
@@ -79,7 +79,11 @@ pub trait Run: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`FundsError`] when nothing can be set aside at the start.
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError>;
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError>;
 
     /// Makes outputs of pages handed in; one outcome a source, in their order.
     ///

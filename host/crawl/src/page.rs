@@ -67,7 +67,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     };
     let mut plan = PagePlan {
         requested: leased.url.to_string(),
-        url: Ok(leased.url.clone()),
+        url: leased.url.clone(),
         ..run.page.clone()
     };
     if leased.url.origin() != run.seed.origin() {
@@ -140,14 +140,9 @@ async fn refused(place: FrontierLease<'_>, leased: &Leased, why: SkipReason, fai
 /// what it cost then.
 async fn refetch_paid(place: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     let run = place.run;
-    let url = plan.url.clone();
-    if let Ok(url) = &url {
-        run.gate.enter(n, url);
-    }
+    run.gate.enter(n, &plan.url);
     let produced = page::produce(&run.context, plan, plan.ceiling).await;
-    if let Ok(url) = &url {
-        run.gate.leave(url);
-    }
+    run.gate.leave(&plan.url);
     let n_bytes = produced.usage.content_bytes;
     let mut outcome = PageOutcome {
         charge,

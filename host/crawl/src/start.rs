@@ -150,10 +150,7 @@ async fn crawl(crawls: &Crawls, beginning: CrawlTask) -> Result<Ended, StoreErro
     let Ok(purse) = purse else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
-    let Ok(seed) = plan.seed.url.clone() else {
-        // A seed that is no address was refused when the crawl was asked for.
-        return Ok(Ended::Stopped(StopReason::Failed));
-    };
+    let seed = plan.seed.url.clone();
     let (frontier, was_begun) = frontier(crawls, &job, &plan).await?;
     let frontier = Arc::new(Mutex::new(frontier));
     let log = open_log(crawls, &job).await?;

@@ -11,7 +11,7 @@ use url::Url;
 use trawl_billing::{FundsError, Tariff};
 use trawl_model::Terms;
 use trawl_model::outcome::PageOutcome;
-use trawl_plan::{PagePlan, TransformPlan, TransformSource};
+use trawl_plan::{PagePlan, RefusedPage, TransformPlan, TransformSource};
 
 use crate::extract::Input;
 use crate::page::{self, Payer, RunContext};
@@ -50,7 +50,7 @@ impl Run {
     /// [`FundsError`] if nothing can be reserved at the start.
     pub fn scrape(
         self: Arc<Self>,
-        pages: Vec<PagePlan>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
         order: Order,
     ) -> Result<Outcomes, FundsError> {
         self.admit()?;
@@ -58,7 +58,13 @@ impl Run {
         // Boxed, because queues of futures move them.
         let pages = stream::iter(pages).map(move |plan| {
             let run = Arc::clone(&self);
-            async move { page::run(&run.context, &run.payer, &plan).await }.boxed()
+            async move {
+                match plan {
+                    Ok(plan) => page::run(&run.context, &run.payer, &plan).await,
+                    Err(refused) => page::refused(refused),
+                }
+            }
+            .boxed()
         });
         Ok(match order {
             Order::Input => pages.buffered(in_flight).boxed(),

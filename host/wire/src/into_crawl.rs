@@ -16,7 +16,7 @@ use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
     WebhookPlan,
 };
-use trawl_plan::{PagePlan, PlanError, address, crawl, credentials};
+use trawl_plan::{PagePlan, PlanError, RefusedPage, address, crawl, credentials};
 
 /// Seeds of one request. Each is a crawl of its own with pages in flight.
 const SEEDS_MAX: usize = 100;
@@ -93,9 +93,10 @@ pub fn crawl_request(
             Purpose::Seeds { room },
             &mut request.ignored,
         )?;
+        let seeds = seeds_of(pages)?;
         let seeds = match &extra {
-            Some(extra) => extra.seeds(pages),
-            None => pages.into_iter().map(|page| (page, None)).collect(),
+            Some(extra) => extra.seeds(seeds),
+            None => seeds.into_iter().map(|page| (page, None)).collect(),
         };
         for (page, named) in seeds {
             let mut stored = stored.clone();
@@ -112,6 +113,24 @@ pub fn crawl_request(
         }
     }
     Ok(request)
+}
+
+/// The seeds of a request object that can be fetched at all; no crawl begins at the others.
+///
+/// # Errors
+/// None of them can.
+fn seeds_of(pages: Vec<Result<PagePlan, RefusedPage>>) -> Result<Vec<PagePlan>, PlanError> {
+    let (mut seeds, mut refusal) = (Vec::with_capacity(pages.len()), None);
+    for page in pages {
+        match page {
+            Ok(seed) => seeds.push(seed),
+            Err(refused) => refusal = Some(refused.failure),
+        }
+    }
+    match refusal {
+        Some(failure) if seeds.is_empty() => Err(PlanError::new("url", failure.message)),
+        _ => Ok(seeds),
+    }
 }
 
 /// The crawl parameters of one request object, checked as far as they do not need the seed.
@@ -195,11 +214,8 @@ impl Wishes {
     }
 
     fn sitemap_addresses(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
-        let Ok(seed) = &seed.url else {
-            return Ok(Vec::new());
-        };
         let resolve = |written: &String| {
-            let url = seed.join(written.trim()).ok();
+            let url = seed.url.join(written.trim()).ok();
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
                 PlanError::new("sitemaps", format!("`{}` is no address", shown(written)))
@@ -305,16 +321,15 @@ fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
 
 /// The seed as it may be stored, and whether a password was in it.
 fn without_password(page: &PagePlan) -> (String, bool) {
-    match &page.url {
-        Ok(url) if url.password().is_some() || !url.username().is_empty() => {
-            let mut url = url.clone();
-            // These fail only for addresses without a host, which have neither.
-            let _ = url.set_username("");
-            let _ = url.set_password(None);
-            (url.into(), true)
-        }
-        _ => (page.requested.clone(), false),
+    let url = &page.url;
+    if url.password().is_none() && url.username().is_empty() {
+        return (page.requested.clone(), false);
     }
+    let mut url = url.clone();
+    // These fail only for URLs without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    (url.into(), true)
 }
 
 fn take(object: &mut Map<String, Value>, name: &str) -> bool {

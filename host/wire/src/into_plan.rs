@@ -14,8 +14,8 @@ use trawl_model::{Nanodollars, Terms};
 use trawl_plan::output::{FORMAT_DEFAULT, PruneWish};
 use trawl_plan::{
     CachePlan, Catalog, Chunking, Engine, FetchPlan, Format, FormatChoice, LinkRewrite, OutputPlan,
-    PAGES_MAX, Pace, PagePlan, Pipeline, PlanError, PluginKind, ScrapePlan, address, chunking,
-    credentials, fetching, output, router,
+    PAGES_MAX, Pace, PagePlan, Pipeline, PlanError, PluginKind, RefusedPage, ScrapePlan, address,
+    chunking, credentials, fetching, output, router,
 };
 
 /// What a plan is made on: what is loaded and what is configured.
@@ -134,7 +134,7 @@ pub(crate) fn page_plans(
     ground: PlanContext<'_>,
     purpose: Purpose,
     ignored: &mut Vec<String>,
-) -> Result<Vec<PagePlan>, PlanError> {
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
     let mut request = sent.value;
     let addresses = request.url.take().unwrap_or_default();
     let addresses = addresses_of(&addresses, purpose)?;
@@ -158,15 +158,21 @@ pub(crate) fn page_plans(
     let render = Arc::new(rendering::plan(&mut request, picture)?);
     let fetch = Arc::new(fetch_plan(&mut request, verb, ground.ways, ignored)?);
     let output = Arc::new(output_plan(request, verb, ground.catalog, ignored)?);
-    let page = |requested: &str| PagePlan {
-        requested: requested.to_owned(),
-        url: address::parse(requested),
-        engine,
-        fetch: Arc::clone(&fetch),
-        output: Arc::clone(&output),
-        ceiling,
-        router: Arc::clone(&router),
-        render: Arc::clone(&render),
+    let page = |requested: &str| match address::parse(requested) {
+        Ok(url) => Ok(PagePlan {
+            requested: requested.to_owned(),
+            url,
+            engine,
+            fetch: Arc::clone(&fetch),
+            output: Arc::clone(&output),
+            ceiling,
+            router: Arc::clone(&router),
+            render: Arc::clone(&render),
+        }),
+        Err(failure) => Err(RefusedPage {
+            requested: requested.to_owned(),
+            failure,
+        }),
     };
     Ok(addresses.into_iter().map(page).collect())
 }

@@ -32,7 +32,7 @@ use serde_json::Value;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{ModelSize, Terms};
 use trawl_plan::crawl::CrawlPlan;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode};
 
 /// Which ways to a page there are for a request.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Default for RequestDefaults<'_> {
 pub fn plan(
     request: &Value,
     catalog: &dyn Catalog,
-) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, impl std::error::Error + use<>> {
     let ways = RequestDefaults::default();
     let ground = PlanContext { catalog, ways };
     scrape_plan(request.to_string().as_bytes(), Verb::Scrape, ground).map(|plan| plan.pages)

@@ -130,6 +130,7 @@ fn broken_pages_never_make_a_plugin_fail() {
             trawl_wire::plan(&request, &*registry)
                 .unwrap()
                 .remove(0)
+                .unwrap()
                 .output
         })
         .collect();

@@ -17,13 +17,10 @@ impl Frontier {
     /// caller named is always taken; the others, and the seed when it is the first of them, are as far as `blacklist` and `whitelist`
     /// let them. Under a `limit` no more are taken than that and a reserve.
     pub fn add_seed(&mut self) {
-        let Ok(seed) = self.plan.seed.url.clone() else {
-            return;
-        };
         if self.plan.sitemap.only {
             return;
         }
-        let seed = normal(&seed);
+        let seed = normal(&self.plan.seed.url);
         let named = self.plan.named.clone();
         let mut named = named.iter().flat_map(|named| named.iter()).peekable();
         // Then it was found, as all others were.

@@ -6,5 +6,5 @@ mod run;
 mod settle;
 
 pub use compose::handed_in;
-pub use run::{PageEngine, Payer, RunContext, ceiling, produce, run, transform};
+pub use run::{PageEngine, Payer, RunContext, ceiling, produce, refused, run, transform};
 pub use settle::{Produced, settle};

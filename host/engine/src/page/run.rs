@@ -10,12 +10,12 @@ use trawl_model::failure::status;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::{BODY_BYTES_MAX, CookieJar};
-use trawl_plan::{OutputPlan, PagePlan};
+use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 use trawl_plugins::Registry;
 
 use super::analysis;
 use super::compose::{compose, handed_in, site_error};
-use super::settle::{OnPaid, Produced, settle};
+use super::settle::{OnPaid, Produced, count, settle};
 use crate::ai::Ai;
 use crate::extract::{Input, Made, Workers};
 use crate::routing::{CacheOutcome, Client, NotServed, Routing, Served};
@@ -131,19 +131,18 @@ pub async fn run(run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcom
             let produced = produce(run, plan, hold.ceiling()).await;
             settle(hold, &run.tariff, produced).await
         }
-        Err(error) => PageOutcome {
-            url: shown_url(plan),
-            ..not_reserved(&error)
-        },
+        Err(error) => not_reserved(plan.url.to_string(), &error),
     }
 }
 
-fn not_reserved(error: &FundsError) -> PageOutcome {
-    PageOutcome {
-        status: status::UNKNOWN,
-        error: Some(error.to_string()),
-        ..PageOutcome::default()
-    }
+/// The outcome of a page whose URL can never be fetched. It costs nothing, so nothing is reserved.
+pub fn refused(page: RefusedPage) -> PageOutcome {
+    count("failed", &Usage::default());
+    failed(page.requested, page.failure)
+}
+
+fn not_reserved(url: String, error: &FundsError) -> PageOutcome {
+    failed(url, PageFailure::new(status::UNKNOWN, error.to_string()))
 }
 
 /// Serves and extracts one page without paying for it: what [`run`] does between reserving and
@@ -151,14 +150,13 @@ fn not_reserved(error: &FundsError) -> PageOutcome {
 /// are not sent.
 pub async fn produce(run: &RunContext, plan: &PagePlan, limit: Nanodollars) -> Produced {
     let started = Instant::now();
-    if let Err(failure) = &plan.url {
-        let outcome = failed(plan, failure.clone(), None);
-        return Produced::new(outcome, Usage::default(), OnPaid::default());
-    }
     let mut served = match serve(run, plan, started, limit).await {
         Ok(served) => served,
         Err(NotServed { failure, vendor }) => {
-            let outcome = failed(plan, failure, Some(started.elapsed()));
+            let outcome = PageOutcome {
+                elapsed: Some(started.elapsed()),
+                ..failed(plan.url.to_string(), failure)
+            };
             let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
             return produced.with_vendor(vendor.map(|vendor| *vendor));
         }
@@ -217,7 +215,6 @@ async fn serve(
     started: Instant,
     limit: Nanodollars,
 ) -> Result<Served, NotServed> {
-    let url = plan.url.as_ref().map_err(PageFailure::clone)?;
     let routing = &run.engine.routing;
     let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
     let pool_price = routing.pool_price_max(plan);
@@ -229,7 +226,7 @@ async fn serve(
         may_pool: may_pool(&run.tariff),
         affords: &|used| affords(limit, &run.tariff, used),
     };
-    let served = routing.serve(plan, url, client);
+    let served = routing.serve(plan, client);
     tokio::time::timeout_at(deadline.into(), served)
         .await
         .unwrap_or_else(|_| {
@@ -294,10 +291,7 @@ pub async fn transform(
     let hold = match payer.reserve(ceiling, &url, deadline).await {
         Ok(hold) => hold,
         Err(error) => {
-            return PageOutcome {
-                url,
-                ..not_reserved(&error)
-            };
+            return not_reserved(url, &error);
         }
     };
     let (registry, workers) = (Arc::clone(&run.registry), &run.engine.workers);
@@ -312,19 +306,11 @@ pub async fn transform(
     settle(hold, &run.tariff, produced).await
 }
 
-fn failed(plan: &PagePlan, failure: PageFailure, elapsed: Option<Duration>) -> PageOutcome {
+fn failed(url: String, failure: PageFailure) -> PageOutcome {
     PageOutcome {
-        url: shown_url(plan),
+        url,
         status: failure.status,
         error: Some(failure.message),
-        elapsed,
         ..PageOutcome::default()
-    }
-}
-
-fn shown_url(plan: &PagePlan) -> String {
-    match &plan.url {
-        Ok(url) => url.to_string(),
-        Err(_) => plan.requested.clone(),
     }
 }

@@ -115,7 +115,7 @@ pub async fn settle(hold: Hold, tariff: &Tariff, produced: Produced) -> PageOutc
 }
 
 /// Counts a page and the bytes of its decoded body.
-fn count(outcome: &'static str, usage: &Usage) {
+pub(super) fn count(outcome: &'static str, usage: &Usage) {
     metrics::counter!("trawl_pages_total", "outcome" => outcome).increment(1);
     metrics::counter!("trawl_page_bytes_total").increment(usage.content_bytes);
 }

@@ -93,9 +93,9 @@ impl App {
 
 fn sample_plan(engine: Engine) -> PagePlan {
     let requested = format!("http://{SAMPLE_HOST}/");
-    let url = Url::parse(&requested).expect("the sample site has a valid address");
+    let url = Url::parse(&requested).expect("the sample site has a valid URL");
     PagePlan {
-        url: Ok(url),
+        url,
         requested,
         engine,
         fetch: Arc::new(FetchPlan {

@@ -8,7 +8,7 @@ use trawl_api::{Order, Outcomes, Run};
 use trawl_billing::FundsError;
 use trawl_engine::scrape;
 use trawl_model::outcome::PageOutcome;
-use trawl_plan::{Catalog, PagePlan, TransformPlan};
+use trawl_plan::{Catalog, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 
 pub(super) struct AppRun(pub(super) Arc<scrape::Run>);
@@ -22,7 +22,11 @@ impl Run for AppRun {
         Arc::clone(&self.0.context.registry)
     }
 
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError> {
         Arc::clone(&self.0).scrape(pages, order)
     }
 

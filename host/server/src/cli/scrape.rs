@@ -36,9 +36,12 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     };
     let rooms = Arc::clone(&engine.rooms);
     let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
-    let produced = page::produce(&context, &plan, plan.ceiling).await;
+    let outcome = match plan {
+        Ok(plan) => page::produce(&context, &plan, plan.ceiling).await.outcome,
+        Err(refused) => page::refused(refused),
+    };
     engine.close().await;
-    args.output.print(produced.outcome)
+    args.output.print(outcome)
 }
 
 fn request(args: &ScrapeArgs) -> anyhow::Result<serde_json::Value> {

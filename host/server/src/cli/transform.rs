@@ -54,6 +54,7 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     request["url"] = "page.invalid".into();
     let plan = trawl_wire::plan(&request, &*registry)?
         .pop()
+        .and_then(Result::ok)
         .context("one page")?;
     let input = Input {
         url,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
@@ -42,7 +42,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.wanted.name)?;
     let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
-    let mut plan = plans.pop().context("name one page")?;
+    let plan = plans.pop().context("name one page")?;
+    let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
     plan.router = Arc::new(RouterPlan {
         mode: RouterMode::First,
         provider: Some(plugin.info().name.clone()),
