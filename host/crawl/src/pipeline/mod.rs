@@ -75,7 +75,7 @@ impl Pipelines {
         match joining.await.0 {
             Ok(Analysis::Done(value)) => Ok(value),
             // Without a model a question is refused by the plugins room.
-            Ok(Analysis::Asks(_)) => Err("the analyst asks although there is no model".to_owned()),
+            Ok(Analysis::Ask(_)) => Err("the analyst asks although there is no model".to_owned()),
             Err(failure) => Err(failure.message),
         }
     }

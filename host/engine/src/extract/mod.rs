@@ -5,8 +5,9 @@
 
 mod analysis;
 mod cpu;
-mod kept;
+mod output_cache;
 mod outputs;
+mod pool;
 mod workers;
 
 use std::borrow::Cow;
@@ -15,11 +16,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use analysis::Begun;
-pub use analysis::{Analysis, Asking};
-pub use kept::OutputCacheWrite;
+use analysis::FirstStep;
+pub use analysis::{Analysis, PendingQuestion};
+pub use output_cache::OutputCacheWrite;
 pub use outputs::Outputs;
-pub use workers::{Made, Workers};
+pub use workers::{Extraction, Workers};
 
 use trawl_document::{Document, ParseError, ParseLimits};
 use trawl_model::failure::status;
@@ -84,8 +85,8 @@ fn make(
     let screenshot = input.screenshot.as_ref();
     let (mut outputs, begun) = outputs::make(registry, &view, source.kind, screenshot, plan);
     outputs.analysis = begun.map(|begun| match begun {
-        Begun::Done(answer) => Analysis::Done(answer),
-        Begun::Asks(opening) => opening.on_page(document, source, input),
+        FirstStep::Done(answer) => Analysis::Done(answer),
+        FirstStep::Ask(opening) => opening.own_page(document, source, input),
     });
     outputs
 }

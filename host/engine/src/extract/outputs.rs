@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Analysis, Begun};
+use super::analysis::{self, Analysis, FirstStep};
 use trawl_model::failure::status;
 use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
@@ -121,7 +121,7 @@ pub(super) fn make(
     kind: MediaKind,
     screenshot: Option<&Bytes>,
     plan: &OutputPlan,
-) -> (Outputs, Option<Begun>) {
+) -> (Outputs, Option<FirstStep>) {
     let masks = match Masks::make(registry, view, kind, plan) {
         Ok(masks) => masks,
         Err(failure) => return (Outputs::failed(failure), None),

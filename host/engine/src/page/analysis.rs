@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::run::{PageEngine, RunContext, extract};
-use crate::extract::{Analysis, Asking};
+use crate::extract::{Analysis, PendingQuestion};
 use crate::routing::CacheOutcome;
 use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
@@ -67,11 +67,11 @@ impl AnalysedPage<'_> {
     ) -> Result<AnalystFinding, PageFailure> {
         let mut analysis = analysis;
         let value = loop {
-            let asking = match analysis {
+            let pending = match analysis {
                 Analysis::Done(value) => break value,
-                Analysis::Asks(asking) => asking,
+                Analysis::Ask(pending) => pending,
             };
-            match self.step(asking, usage).await {
+            match self.step(pending, usage).await {
                 Ok(next) => analysis = next,
                 Err(failure) => {
                     usage.ai = Nanodollars::ZERO;
@@ -86,14 +86,18 @@ impl AnalysedPage<'_> {
         })
     }
 
-    async fn step(&self, asking: Asking, usage: &mut Usage) -> Result<Analysis, PageFailure> {
-        let reply = self.ask(asking.question(), usage).await;
+    async fn step(
+        &self,
+        pending: PendingQuestion,
+        usage: &mut Usage,
+    ) -> Result<Analysis, PageFailure> {
+        let reply = self.ask(pending.question(), usage).await;
         let deadline = Instant::now() + STEP_TIME_MAX;
         let (next, cpu) = self
             .run
             .engine
             .workers
-            .resume(asking, reply, deadline)
+            .resume(pending, reply, deadline)
             .await;
         usage.transform += cpu.transform;
         next
@@ -159,7 +163,7 @@ impl AnalysedPage<'_> {
                 Ok(value)
             }
             // Without a model a question is refused by the plugins crate.
-            (Some(Analysis::Asks(_)) | None, None) => Ok(Value::Null),
+            (Some(Analysis::Ask(_)) | None, None) => Ok(Value::Null),
         }
     }
 }

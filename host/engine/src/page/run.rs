@@ -17,7 +17,7 @@ use super::analysis;
 use super::compose::{compose, handed_in, site_error};
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::ai::Ai;
-use crate::extract::{Input, Made, Workers};
+use crate::extract::{Extraction, Input, Workers};
 use crate::routing::{CacheOutcome, Client, NotServed, Routing, Served};
 
 /// What serves and transforms pages: built once, shared by every run.
@@ -253,7 +253,7 @@ pub(super) async fn extract(
     screenshot: Option<Bytes>,
     cache: &CacheOutcome,
     deadline: Instant,
-) -> Made {
+) -> Extraction {
     let input = Input {
         url: page.final_url.clone(),
         body: page.body.clone(),
@@ -267,7 +267,7 @@ pub(super) async fn extract(
         made.await
     } else {
         let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
-        Made {
+        Extraction {
             outputs,
             cpu,
             write: None,

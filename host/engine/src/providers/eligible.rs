@@ -59,7 +59,7 @@ pub(super) fn candidates<'a>(
     wish: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
-    is_open: &dyn Fn(&BreakerKey) -> bool,
+    is_closed: &dyn Fn(&BreakerKey) -> bool,
 ) -> Vec<Candidate> {
     if is_beyond(wish.plan) {
         return Vec::new();
@@ -86,7 +86,7 @@ pub(super) fn candidates<'a>(
                 continue;
             }
             let breaker = breakers.key(&plugin.info().name, &keys, byok);
-            if is_open(&breaker) {
+            if is_closed(&breaker) {
                 candidates.push(Candidate {
                     plugin: Arc::clone(plugin),
                     keys: Arc::new(keys),

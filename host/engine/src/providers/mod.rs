@@ -157,13 +157,13 @@ impl Providers {
 
     /// The ways to have a page served, in the order they are tried.
     pub fn candidates(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Vec<Candidate> {
-        let open = |key: &_| self.breakers.is_open(key, Instant::now());
+        let is_closed = |key: &_| self.breakers.is_closed(key, Instant::now());
         eligible::candidates(
             registry.providers(),
             wish,
             &self.pooled,
             &self.breakers,
-            &open,
+            &is_closed,
         )
     }
 

@@ -8,10 +8,13 @@
 //! - pictures, which no two pages share, and native plugins, which need not be pure;
 //! - everything that failed, in whole or in part: the next try may have more time.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Input, Outputs};
+use crate::extract::{Input, Outputs};
 use trawl_model::lru::Lru;
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Format, OutputPlan};
@@ -193,7 +196,3 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
 fn count(outcome: &'static str) {
     metrics::counter!("trawl_outputs_total", "outcome" => outcome).increment(1);
 }
-
-#[cfg(test)]
-#[path = "kept_tests.rs"]
-mod tests;
