@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
 use tokio_util::task::TaskTracker;
 
 use trawl_billing::{Account, Billing, FundsError};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
-use trawl_engine::page::PageOutcome;
+pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
+use trawl_model::outcome::PageOutcome;
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::Store;
 use trawl_wire::KnownModel;
@@ -79,7 +79,11 @@ pub trait Run: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`FundsError`] when nothing can be set aside at the start.
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError>;
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError>;
 
     /// Makes outputs of pages handed in; one outcome a source, in their order.
     ///
@@ -89,18 +93,6 @@ pub trait Run: Send + Sync + 'static {
         self: Arc<Self>,
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
-}
-
-/// Outcomes as they come.
-pub type Outcomes = BoxStream<'static, PageOutcome>;
-
-/// The order outcomes come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// That of the plan. The run starts only as many pages ahead as it holds in flight, which bounds what waits in memory.
-    Input,
-    /// That of finishing.
-    Finish,
 }
 
 /// Answer of `GET /health`.

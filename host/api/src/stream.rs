@@ -11,7 +11,7 @@ use tracing::Instrument;
 
 use super::post::Form;
 use super::service::{Order, Outcomes};
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 
 impl Form {
     /// The order pages are sent in. Decision D11.

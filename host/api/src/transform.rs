@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::post::{self, ApiRequest};
 use super::scrape::tell_ignored;
 use trawl_billing::Account;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Fields};
 use trawl_wire::ContentForm;
 use trawl_wire::{Costs, TransformRequest, transform_plan};

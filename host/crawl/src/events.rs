@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use trawl_billing::Billing;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::crawl::WebhookPlan;
 use trawl_store::StoreError;

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use url::Url;
 
 use trawl_billing::{FundsError, Hold, Shortage};
-use trawl_engine::page::{self, PageOutcome};
+use trawl_engine::page;
 use trawl_model::failure::status;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
@@ -68,7 +69,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     };
     let mut plan = PagePlan {
         requested: leased.url.to_string(),
-        url: Ok(leased.url.clone()),
+        url: leased.url.clone(),
         ..run.page.clone()
     };
     if leased.url.origin() != run.seed.origin() {
@@ -95,8 +96,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         }
     };
     run.gate.enter(leased.n, &leased.url);
-    let (mut outcome, usage) =
-        page::produce(&run.engine, &run.context, &plan, reservation.ceiling()).await;
+    let mut produced = page::produce(&run.context, &plan, reservation.ceiling()).await;
     if let Some(reason) = run.gate.leave(&leased.url) {
         reservation.void(reason.name());
         let failure = PageFailure::new(
@@ -108,10 +108,11 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         );
         return refused(lease, &leased, reason, failure).await;
     }
-    let found = outcome.discovered.take().unwrap_or_default();
+    let found = produced.outcome.discovered.take().unwrap_or_default();
     lease.complete(&found);
-    let (shortage, was_good) = (reservation.shortage(), outcome.error.is_none());
-    let outcome = page::settle(reservation, &run.tariff, usage, outcome).await;
+    let (shortage, was_good) = (reservation.shortage(), produced.outcome.error.is_none());
+    let n_bytes = produced.usage.content_bytes;
+    let outcome = page::settle(reservation, &run.context.tariff, produced).await;
     if was_good && outcome.error.is_some() {
         // A good page that could not be charged. If the reservation was short, the money has run
         // out.
@@ -121,7 +122,7 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
             None => {}
         }
     }
-    deliver(&run, leased.n, usage.content_bytes, outcome).await;
+    deliver(&run, leased.n, n_bytes, outcome).await;
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
@@ -149,18 +150,17 @@ async fn refused(
 /// entry has the original charge.
 async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     let run = lease.run;
-    let url = plan.url.clone();
-    if let Ok(url) = &url {
-        run.gate.enter(n, url);
-    }
-    let (mut outcome, usage) = page::produce(&run.engine, &run.context, plan, plan.ceiling).await;
-    if let Ok(url) = &url {
-        run.gate.leave(url);
-    }
+    run.gate.enter(n, &plan.url);
+    let produced = page::produce(&run.context, plan, plan.ceiling).await;
+    run.gate.leave(&plan.url);
+    let n_bytes = produced.usage.content_bytes;
+    let mut outcome = PageOutcome {
+        charge,
+        ..produced.outcome
+    };
     let found = outcome.discovered.take().unwrap_or_default();
     lease.complete(&found);
-    let outcome = PageOutcome { charge, ..outcome };
-    deliver(run, n, usage.content_bytes, outcome).await;
+    deliver(run, n, n_bytes, outcome).await;
 }
 
 /// An error, truncated for lists.
@@ -192,7 +192,7 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
 /// Reserves the page's maximum cost; waits while pages in flight have reserved everything that is
 /// left.
 async fn reserve(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
-    let ceiling = page::ceiling(&run.engine, &run.context.registry, plan, &run.tariff);
+    let ceiling = page::ceiling(&run.context, plan);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
     loop {
         let reserved = run

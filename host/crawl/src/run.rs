@@ -8,8 +8,8 @@ use http::header::AUTHORIZATION;
 use tokio::sync::{Notify, mpsc};
 use url::Url;
 
-use trawl_billing::{Billing, RunBudget, Tariff};
-use trawl_engine::page::{PageEngine, RunContext};
+use trawl_billing::{Billing, RunBudget};
+use trawl_engine::page::RunContext;
 use trawl_model::StopReason;
 use trawl_model::clock::Clock;
 use trawl_net::fetch;
@@ -37,14 +37,12 @@ pub(super) struct Run {
     pub(super) page: PagePlan,
     /// How pages of other origins are fetched: without the caller's headers and cookies.
     pub(super) cross_origin: Arc<FetchPlan>,
-    pub(super) engine: Arc<PageEngine>,
     pub(super) context: RunContext,
     pub(super) billing: Billing,
     pub(super) budget: RunBudget,
     /// Whether an earlier process started the crawl: a page may have been charged and not
     /// delivered.
     pub(super) is_resumed: bool,
-    pub(super) tariff: Tariff,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
@@ -68,10 +66,11 @@ impl Run {
 }
 
 /// The plan of every page: the seed's, with the crawl's redirect gate and the discovery of links.
-pub(super) fn page_plan(plan: &CrawlPlan, seed: &Url, gate: &Arc<Gate>) -> PagePlan {
+pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
     let mut headers = plan.seed.fetch.headers.clone();
     // URLs in the frontier have no password; the seed's is sent to its whole origin.
-    headers.extend(fetch::basic_authorization(seed).map(|value| (AUTHORIZATION, value)));
+    let authorization = fetch::basic_authorization(&plan.seed.url);
+    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
     let fetch = FetchPlan {
         headers,
         // The crawl checks robots.txt itself, before it reserves money.

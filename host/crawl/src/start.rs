@@ -8,7 +8,6 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use trawl_billing::{Slot, Tariff};
 use trawl_engine::page::RunContext;
 use trawl_model::{StopReason, Terms};
-use trawl_net::fetch::CookieJar;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlState, StoreError};
@@ -69,10 +68,6 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
-    let Ok(seed) = plan.seed.url.clone() else {
-        // Requests whose seed is not a URL were refused.
-        return Ok(Ended::Stopped(StopReason::Failed));
-    };
     let (frontier, is_stored) = restore::frontier(parts, &job, &plan).await?;
     let frontier = Arc::new(Mutex::new(frontier));
     let events = events(parts, &job, &plan);
@@ -80,7 +75,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let gate = Arc::new(Gate::new(Arc::clone(&frontier), robots.clone()));
-    let page = run::page_plan(&plan, &seed, &gate);
+    let page = run::page_plan(&plan, &gate);
     let tariff = match job.terms {
         Terms::PayAsYouGo => parts.tariff,
         Terms::Unlimited => Tariff::FlatRate,
@@ -88,18 +83,16 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let run = Arc::new(Run {
         cross_origin: Arc::new(run::cross_origin(&page.fetch)),
         page,
-        seed,
-        engine: Arc::clone(&parts.engine),
-        context: RunContext {
-            registry: task.registry,
-            jar: Arc::new(CookieJar::new()),
-            owner: job.account.to_string(),
+        seed: plan.seed.url.clone(),
+        context: RunContext::new(
+            Arc::clone(&parts.engine),
+            task.registry,
+            job.account.to_string(),
             tariff,
-        },
+        ),
         billing: parts.billing.clone(),
         budget,
         is_resumed: job.progress().n_pages > 0 || is_stored,
-        tariff,
         frontier,
         robots,
         gate,

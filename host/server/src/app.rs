@@ -34,9 +34,10 @@ use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::ai::Ai;
 use trawl_engine::cache::{self, CacheConfig, PageCache};
 use trawl_engine::extract::Workers;
-use trawl_engine::page::{PageEngine, Payer};
+use trawl_engine::page::{PageEngine, Payer, RunContext};
 use trawl_engine::providers::{PooledKeys, Providers};
 use trawl_engine::routing::Routing;
+use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
@@ -188,7 +189,7 @@ impl Engine {
         let rooms = Arc::new(PageEngine {
             routing,
             workers: Workers::new()
-                .with_kept_outputs(config.cache.outputs_mib.saturating_mul(1 << 20)),
+                .with_output_cache(config.cache.outputs_mib.saturating_mul(1 << 20)),
             ai,
         });
         Ok(Self {
@@ -397,14 +398,14 @@ impl Service for App {
             billing: self.billing.clone(),
             account: account.id.clone(),
             run_id: request_id.to_owned(),
-            tariff,
         };
-        Arc::new(AppRun::new(
-            Arc::clone(&self.rooms),
-            self.plugins.snapshot(),
+        let (engine, registry) = (Arc::clone(&self.rooms), self.plugins.snapshot());
+        let context = RunContext::new(engine, registry, account.id.to_string(), tariff);
+        Arc::new(AppRun(Arc::new(scrape::Run {
+            context,
             payer,
             in_flight,
-        ))
+        })))
     }
 
     fn crawls(&self) -> &Crawls {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use trawl_engine::page::VendorPart;
+use trawl_model::outcome::VendorPart;
 use trawl_model::{Charge, Nanodollars, money};
 
 /// What a page costs, in dollars. Always these six numbers.

@@ -11,7 +11,7 @@ use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
     WebhookPlan,
 };
-use trawl_plan::{PagePlan, PlanError, address, crawl};
+use trawl_plan::{PagePlan, PlanError, RefusedPage, address, crawl};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
@@ -98,10 +98,10 @@ impl CrawlRequest {
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - self.crawls.len(),
         };
-        let pages = page_plans(sent, verb, context, purpose, ignored)?;
+        let seeds = valid_seeds(page_plans(sent, verb, context, purpose, ignored)?)?;
         let seeds = match &extra {
-            Some(extra) => extra.seeds(pages),
-            None => pages.into_iter().map(|page| (page, None)).collect(),
+            Some(extra) => extra.seeds(seeds),
+            None => seeds.into_iter().map(|page| (page, None)).collect(),
         };
         for (page, named) in seeds {
             let mut stored = stored.clone();
@@ -117,6 +117,24 @@ impl CrawlRequest {
             });
         }
         Ok(())
+    }
+}
+
+/// The seeds of a request object that can be fetched; the others are dropped.
+///
+/// # Errors
+/// None of them can be fetched.
+fn valid_seeds(pages: Vec<Result<PagePlan, RefusedPage>>) -> Result<Vec<PagePlan>, PlanError> {
+    let (mut seeds, mut refusal) = (Vec::with_capacity(pages.len()), None);
+    for page in pages {
+        match page {
+            Ok(seed) => seeds.push(seed),
+            Err(refused) => refusal = Some(refused.failure),
+        }
+    }
+    match refusal {
+        Some(failure) if seeds.is_empty() => Err(PlanError::new("url", failure.message)),
+        _ => Ok(seeds),
     }
 }
 
@@ -201,11 +219,8 @@ impl CrawlParameters {
     }
 
     fn sitemap_urls(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
-        let Ok(seed) = &seed.url else {
-            return Ok(Vec::new());
-        };
         let resolve = |written: &String| {
-            let url = seed.join(written.trim()).ok();
+            let url = seed.url.join(written.trim()).ok();
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
                 PlanError::new(

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Content, Piece};
 use trawl_plan::Pipeline;
 

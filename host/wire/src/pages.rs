@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use trawl_plan::{Engine, PAGES_MAX, PagePlan, PlanError, ScrapePlan, address, fetching, router};
+use trawl_plan::{
+    Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching, router,
+};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
@@ -60,14 +62,14 @@ pub(crate) enum Purpose {
     Seeds { room: usize },
 }
 
-/// One plan for each URL of a request object.
+/// One plan for each URL of a request object, or why that URL is refused.
 pub(crate) fn page_plans(
     sent: Sent<ScrapeRequest>,
     verb: Verb,
     context: PlanContext<'_>,
     purpose: Purpose,
     ignored: &mut Vec<String>,
-) -> Result<Vec<PagePlan>, PlanError> {
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
     let mut request = sent.value;
     let urls = request.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose)?;
@@ -95,15 +97,21 @@ pub(crate) fn page_plans(
     let render = Arc::new(rendering::plan(&mut request, screenshot)?);
     let fetch = Arc::new(fetch_plan(&mut request, verb, context.defaults, ignored)?);
     let output = Arc::new(output_plan(request, verb, context.catalog, ignored)?);
-    let page = |requested: &str| PagePlan {
-        requested: requested.to_owned(),
-        url: address::parse(requested),
-        engine,
-        fetch: Arc::clone(&fetch),
-        output: Arc::clone(&output),
-        ceiling,
-        router: Arc::clone(&router),
-        render: Arc::clone(&render),
+    let page = |requested: &str| match address::parse(requested) {
+        Ok(url) => Ok(PagePlan {
+            requested: requested.to_owned(),
+            url,
+            engine,
+            fetch: Arc::clone(&fetch),
+            output: Arc::clone(&output),
+            ceiling,
+            router: Arc::clone(&router),
+            render: Arc::clone(&render),
+        }),
+        Err(failure) => Err(RefusedPage {
+            requested: requested.to_owned(),
+            failure,
+        }),
     };
     Ok(urls.into_iter().map(page).collect())
 }

@@ -213,8 +213,8 @@ impl Extra {
             return Vec::new();
         };
         let mut named = Discovered::default();
-        for url in pages.filter_map(|page| page.url.ok()) {
-            named.push(&text_urls::without_fragment(url), false);
+        for page in pages {
+            named.push(&text_urls::without_fragment(page.url), false);
         }
         let named = (!named.is_empty()).then(|| Arc::new(named));
         vec![(first, named)]

@@ -3,21 +3,21 @@
 use serde_json::Value;
 
 use trawl_plan::crawl::CrawlPlan;
-use trawl_plan::{Catalog, PagePlan};
+use trawl_plan::{Catalog, PagePlan, RefusedPage};
 
 use super::crawl::crawl_request;
 use super::defaults::{PlanContext, RequestDefaults};
 use super::pages::scrape_plan;
 use super::verb::Verb;
 
-/// The pages that a request object asks for, with the defaults of a server without configuration.
+/// The pages that a request object asks for, or why one is refused, with the defaults of a server without configuration.
 ///
 /// # Errors
 /// [`super::RequestError`] naming the wrong parameter.
 pub fn plan(
     request: &Value,
     catalog: &dyn Catalog,
-) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, impl std::error::Error + use<>> {
     let context = PlanContext {
         catalog,
         defaults: RequestDefaults::default(),

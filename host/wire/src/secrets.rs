@@ -36,16 +36,15 @@ pub(crate) fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
 
 /// The seed's URL without user name and password, and whether it had any.
 pub(crate) fn without_password(page: &PagePlan) -> (String, bool) {
-    match &page.url {
-        Ok(url) if url.password().is_some() || !url.username().is_empty() => {
-            let mut url = url.clone();
-            // These fail only for URLs without a host, which have neither.
-            let _ = url.set_username("");
-            let _ = url.set_password(None);
-            (url.into(), true)
-        }
-        _ => (page.requested.clone(), false),
+    let url = &page.url;
+    if url.password().is_none() && url.username().is_empty() {
+        return (page.requested.clone(), false);
     }
+    let mut url = url.clone();
+    // These fail only for URLs without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    (url.into(), true)
 }
 
 /// Whether the field was there and not null.

@@ -38,7 +38,7 @@ fn plan(fields: Value) -> ScrapePlan {
 }
 
 fn page(fields: Value) -> PagePlan {
-    plan(fields).pages.remove(0)
+    plan(fields).pages.remove(0).expect("a good URL")
 }
 
 fn refused(fields: Value) -> String {
@@ -51,7 +51,7 @@ fn refused(fields: Value) -> String {
 fn a_bare_url_has_the_defaults() {
     let page = page(json!({}));
     assert_eq!(page.requested, "https://a.com/");
-    assert_eq!(page.url.map(String::from), Ok("https://a.com/".to_owned()));
+    assert_eq!(page.url.as_str(), "https://a.com/");
     assert_eq!(page.engine, Engine::Smart);
     assert_eq!(page.ceiling, Nanodollars::MAX);
     assert_eq!(page.router.mode, RouterMode::Off);
@@ -128,26 +128,21 @@ fn several_urls_and_objects_are_one_flat_list() {
     let body =
         r#"[{"url":"a.com,http://b.com/x,y","metadata":true},{"url":"c.com","request":"http"}]"#;
     let plan = plan_of(body).expect("a good request");
-    let urls: Vec<_> = plan
-        .pages
-        .iter()
-        .map(|page| page.requested.as_str())
-        .collect();
+    let pages: Vec<_> = plan.pages.into_iter().flatten().collect();
+    let urls: Vec<_> = pages.iter().map(|page| page.requested.as_str()).collect();
     assert_eq!(urls, ["a.com", "http://b.com/x,y", "c.com"]);
-    let metadata: Vec<_> = plan.pages.iter().map(|page| page.output.metadata).collect();
+    let metadata: Vec<_> = pages.iter().map(|page| page.output.metadata).collect();
     assert_eq!(metadata, [true, true, false]);
-    assert_eq!(plan.pages[2].engine, Engine::Http);
+    assert_eq!(pages[2].engine, Engine::Http);
 }
 
 #[test]
 fn one_bad_url_fails_alone() {
     let plan = plan_of(r#"{"url":"https://a.com,file:///etc/passwd"}"#).expect("a good request");
-    assert!(plan.pages[0].url.is_ok());
-    assert_eq!(
-        plan.pages[1].url.as_ref().map_err(|failure| failure.status),
-        Err(526)
-    );
-    assert_eq!(plan.pages[1].requested, "file:///etc/passwd");
+    assert!(plan.pages[0].is_ok());
+    let refused = plan.pages[1].as_ref().expect_err("a refused scheme");
+    assert_eq!(refused.failure.status, 526);
+    assert_eq!(refused.requested, "file:///etc/passwd");
 }
 
 #[test]
@@ -343,7 +338,10 @@ fn secrets_are_not_in_debug_text_or_errors() {
         "router": {"mode": "first", "provider": "provider_1", "token": canary, "credentials": {"PROVIDER1_API_KEY": canary}},
         "headers": {"Authorization": canary}, "cookies": format!("a={canary}"),
     }));
-    assert_eq!(plan.pages[0].router.mode, RouterMode::First);
+    assert_eq!(
+        plan.pages[0].as_ref().expect("a good URL").router.mode,
+        RouterMode::First
+    );
     assert!(!format!("{plan:?}").contains("canary"));
     for fields in [
         json!({"router": canary}),
@@ -361,7 +359,7 @@ fn secrets_are_not_in_debug_text_or_errors() {
 fn links_has_links_and_no_content() {
     let body = r#"{"url":"a.com","return_format":"markdown","chunking_alg":"words"}"#;
     let plan = plan_for(body, Verb::Links).expect("a good request");
-    let output = &plan.pages[0].output;
+    let output = &plan.pages[0].as_ref().expect("a good URL").output;
     assert_eq!(output.formats[0].format, Format::Empty);
     assert!(output.links && output.single_format && output.chunking.is_none());
 }
@@ -392,7 +390,11 @@ fn the_unlimited_plan_has_a_pool_of_its_own() {
             },
         };
         let plan = scrape_plan(body.as_bytes(), Verb::Scrape, context).expect("a good request");
-        assert_eq!(plan.pages[0].fetch.pool, expected, "{body}");
+        assert_eq!(
+            plan.pages[0].as_ref().expect("a good URL").fetch.pool,
+            expected,
+            "{body}"
+        );
         assert_eq!(plan.ignored, ignored, "{body}");
     };
     let both = [Pool::Isp, Pool::Unlimited];

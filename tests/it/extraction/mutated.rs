@@ -130,6 +130,7 @@ fn broken_pages_never_make_a_plugin_fail() {
             trawl_wire::plan(&request, &*registry)
                 .unwrap()
                 .remove(0)
+                .unwrap()
                 .output
         })
         .collect();
@@ -148,7 +149,7 @@ fn broken_pages_never_make_a_plugin_fail() {
             url: "https://a.example/b/c?d#e".parse().unwrap(),
             body: page.into(),
             content_type: "text/html; charset=utf-8".to_owned(),
-            picture: None,
+            screenshot: None,
         };
         let deadline = Instant::now() + Duration::from_secs(60);
         let (outputs, _) = extract::run(&registry, &input, plan, deadline);

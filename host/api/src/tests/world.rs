@@ -23,9 +23,10 @@ use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
-use trawl_engine::page::{PageEngine, PageOutcome};
+use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
@@ -34,7 +35,9 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
+use trawl_plan::{
+    Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, RouterMode, TransformPlan,
+};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
@@ -342,9 +345,16 @@ impl Run for FakeRun {
     }
 
     /// Pages that say their own address. The host `panic.test` stands for a bug in the run, `slow.test` for a page that waits.
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError> {
         self.admit()?;
-        assert!(pages[0].requested != "bug.test", "canary of a panic");
+        let is_bug = |page: &Result<PagePlan, _>| {
+            page.as_ref().is_ok_and(|page| page.requested == "bug.test")
+        };
+        assert!(!is_bug(&pages[0]), "canary of a panic");
         let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
         if order == Order::Finish {
             outcomes.reverse();
@@ -397,12 +407,12 @@ fn charge() -> Charge {
     }
 }
 
-fn outcome(plan: &PagePlan) -> PageOutcome {
-    match &plan.url {
-        Ok(url) => PageOutcome {
-            url: url.to_string(),
+fn outcome(plan: &Result<PagePlan, RefusedPage>) -> PageOutcome {
+    match plan {
+        Ok(plan) => PageOutcome {
+            url: plan.url.to_string(),
             status: 200,
-            content: content(&plan.output, url.as_str()),
+            content: content(&plan.output, plan.url.as_str()),
             fields: Fields {
                 links: plan.output.links.then(|| json!(["https://a.com/next"])),
                 ..Fields::default()
@@ -410,10 +420,10 @@ fn outcome(plan: &PagePlan) -> PageOutcome {
             charge: charge(),
             ..PageOutcome::default()
         },
-        Err(failure) => PageOutcome {
-            url: plan.requested.clone(),
-            status: failure.status,
-            error: Some(failure.message.clone()),
+        Err(refused) => PageOutcome {
+            url: refused.requested.clone(),
+            status: refused.failure.status,
+            error: Some(refused.failure.message.clone()),
             ..PageOutcome::default()
         },
     }

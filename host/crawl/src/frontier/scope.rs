@@ -65,9 +65,8 @@ impl Scope {
             known: HashMap::new(),
             plan,
         };
-        if let Ok(seed) = scope.plan.seed.url.clone() {
-            scope.widen(&seed);
-        }
+        let seed = scope.plan.seed.url.clone();
+        scope.widen(&seed);
         let named = scope.plan.named.clone();
         for (url, _) in named.iter().flat_map(|named| named.iter()) {
             scope.add_seed_host(url);

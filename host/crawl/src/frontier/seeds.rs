@@ -21,13 +21,10 @@ impl Frontier {
     /// of them, must pass `blacklist` and `whitelist`. Under a `limit`, no more seeds are added
     /// than that and a reserve.
     pub(crate) fn add_seeds(&mut self) {
-        let Ok(seed) = self.plan.seed.url.clone() else {
-            return;
-        };
         if self.plan.sitemap.only {
             return;
         }
-        let seed = normal(&seed);
+        let seed = normal(&self.plan.seed.url);
         let named = self.plan.named.clone();
         let mut named = named.iter().flat_map(|named| named.iter()).peekable();
         // Then the seed was found in the text, as the others were.

@@ -92,7 +92,7 @@ impl Pipelines {
         match joining.await.0 {
             Ok(Analysis::Done(value)) => Ok(value),
             // The plugin host refuses questions when there is no model.
-            Ok(Analysis::Asks(_)) => {
+            Ok(Analysis::Ask(_)) => {
                 Err("the analyst has questions for a model, but joins use none".to_owned())
             }
             Err(failure) => Err(failure.message),

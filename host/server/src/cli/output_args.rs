@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Content, Piece};
 
 /// What to make of a page, and how to print it.

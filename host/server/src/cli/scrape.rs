@@ -10,7 +10,6 @@ use super::output_args::OutputArgs;
 use crate::app::Engine;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
-use trawl_net::fetch::CookieJar;
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
@@ -35,13 +34,12 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
         bail!("name one page at a time")
     };
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff: Tariff::FlatRate,
+    let rooms = Arc::clone(&engine.rooms);
+    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
+    let outcome = match plan {
+        Ok(plan) => page::produce(&context, &plan, plan.ceiling).await.outcome,
+        Err(refused) => page::refused(refused),
     };
-    let (outcome, _) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
     engine.close().await;
     args.output.print(outcome)
 }

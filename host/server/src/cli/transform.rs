@@ -11,7 +11,7 @@ use url::Url;
 use super::output_args::OutputArgs;
 use super::{cache_folder, plugins_file};
 use trawl_engine::extract::{self, Input};
-use trawl_engine::page::PageOutcome;
+use trawl_engine::page;
 use trawl_plan::address;
 use trawl_plugins::{Plugins, PluginsConfig};
 
@@ -54,17 +54,18 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     request["url"] = "page.invalid".into();
     let plan = trawl_wire::plan(&request, &*registry)?
         .pop()
+        .and_then(Result::ok)
         .context("one page")?;
     let input = Input {
         url,
         body: page(&args.file)?.into(),
         content_type: args.content_type,
-        picture: None,
+        screenshot: None,
     };
     let started = Instant::now();
     let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIME_MAX);
     let url = input.url.to_string();
-    let outcome = PageOutcome::handed_in(url, outputs, started.elapsed());
+    let outcome = page::handed_in(url, outputs, started.elapsed());
     args.output.print(outcome)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
@@ -10,8 +10,8 @@ use super::WantedArgs;
 use crate::app::{self, Engine};
 use crate::cli::engine_args::EngineArgs;
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, RunContext, VendorPart};
-use trawl_net::fetch::CookieJar;
+use trawl_engine::page::{self, Produced, RunContext};
+use trawl_model::outcome::VendorPart;
 use trawl_plan::{RouterMode, RouterPlan};
 
 /// Options of `trawl provider try`.
@@ -42,7 +42,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.wanted.name)?;
     let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
-    let mut plan = plans.pop().context("name one page")?;
+    let plan = plans.pop().context("name one page")?;
+    let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
     plan.router = Arc::new(RouterPlan {
         mode: RouterMode::First,
         provider: Some(plugin.info().name.clone()),
@@ -54,13 +55,11 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         ..RouterPlan::default()
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff,
-    };
-    let (mut outcome, usage) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    let context = RunContext::new(Arc::clone(&engine.rooms), registry, String::new(), tariff);
+    let produced = page::produce(&context, &plan, plan.ceiling).await;
+    let Produced {
+        mut outcome, usage, ..
+    } = produced;
     engine.close().await;
     let Some(part) = outcome.vendor.take() else {
         bail!(

@@ -1,5 +1,8 @@
 //! Which hosts needed a browser of late, so that their pages go to it at once.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

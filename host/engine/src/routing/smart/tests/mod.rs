@@ -1,3 +1,5 @@
+mod hostile;
+
 use super::*;
 
 pub(super) fn verdict(status: u16, headers: &[(&str, &str)], body: &str) -> Verdict {

@@ -9,7 +9,9 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::Routing;
+use super::CacheOutcome;
+use super::own_http::HttpRequest;
+use super::own_stack::OwnStack;
 use crate::cache::{self, Key, PageCache, StoredPage};
 use trawl_model::clock::Timestamp;
 use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
@@ -23,14 +25,10 @@ const TIME_FOR_STALE: u32 = 10;
 /// A page, and what the cache had and has to do with it.
 pub(super) struct CachedFetch {
     pub(super) fetched: Fetched,
-    /// What is told of the kept page that served it.
-    pub(super) told: Option<Value>,
-    /// What is to be kept of it.
-    pub(super) keeping: Option<CacheWrite>,
-    /// Hash of its body, of a page that was kept.
-    pub(super) body_hash: Option<blake3::Hash>,
-    /// Whether the cache keeps it or may keep it: then so may those who keep what is made of it.
-    pub(super) is_shareable: bool,
+    /// `metadata.cache`, of a page from the cache.
+    pub(super) metadata: Option<Value>,
+    /// Whether it came from the cache, or may be written to it.
+    pub(super) cache: CacheOutcome,
 }
 
 /// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
@@ -41,51 +39,56 @@ pub struct CacheWrite {
     pages: Vec<(Key, StoredPage)>,
 }
 
-/// One page's dealings with the cache.
+/// One page and its key in the cache.
 struct CacheLookup<'a> {
     cache: &'a Arc<PageCache>,
-    plan: &'a FetchPlan,
+    plan: &'a Arc<FetchPlan>,
     url: &'a Url,
     /// Headers of a request that looks the same whoever asks.
     request: HeaderMap,
     key: Key,
 }
 
-impl Routing {
-    /// The page as it was kept when that is young enough or its site says that it holds, otherwise as plain HTTP fetches it.
-    /// A request with headers, cookies or a password of its own, or with `cache: false`, has no dealings with the cache.
-    pub(super) async fn kept_or_http(
+impl OwnStack {
+    /// Gets a page from the cache if it is young enough or its site confirms it, otherwise by plain
+    /// HTTP. A request with headers, cookies or a password of its own, or with `cache: false`,
+    /// bypasses the cache.
+    pub(super) async fn cached_or_http(
         &self,
         plan: &PagePlan,
-        url: &Url,
         jar: &CookieJar,
     ) -> Result<CachedFetch, FetchError> {
-        let Some(dealing) = self.dealing(&plan.fetch, url, jar) else {
-            let fetched = self.own_http.fetch(&plan.fetch, url, jar, None);
-            return Ok(CachedFetch::fresh(Box::pin(fetched).await?, None));
+        let request = HttpRequest {
+            plan: &plan.fetch,
+            url: &plan.url,
+            jar,
+            condition: None,
         };
-        let kept = dealing.cache.find(&dealing.key).await;
-        let Some(kept) = kept.filter(|kept| kept.matches(&dealing.request)) else {
-            let fetched = self.own_http.fetch(&plan.fetch, url, jar, None);
-            let fetched = Box::pin(fetched).await?;
+        let Some(lookup) = self.lookup(request) else {
+            let fetched = Box::pin(self.http.fetch(request)).await?;
+            return Ok(CachedFetch::fresh(fetched, None));
+        };
+        let stored = lookup.cache.find(&lookup.key).await;
+        let Some(stored) = stored.filter(|stored| stored.matches(&lookup.request)) else {
+            let fetched = Box::pin(self.http.fetch(request)).await?;
             count("miss");
-            return Ok(dealing.fresh(fetched));
+            return Ok(lookup.fresh(fetched));
         };
-        if kept.age(dealing.cache.now()) < plan.fetch.cache.max_age {
-            return self.serve_cached(&dealing, &kept, "hit", None).await;
+        if stored.age(lookup.cache.now()) < plan.fetch.cache.max_age {
+            return self.serve_cached(&lookup, &stored, "hit", None).await;
         }
-        match Box::pin(self.revalidate(plan, &dealing, &kept, jar)).await {
+        match Box::pin(self.revalidate(request, &lookup, &stored)).await {
             Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
-                self.serve_cached(&dealing, &kept, "stale", Some(error.to_string()))
+                self.serve_cached(&lookup, &stored, "stale", Some(error.to_string()))
                     .await
             }
-            Ok(got) if plan.fetch.cache.allow_stale && got.fetched.page.status >= 500 => {
-                let reason = format!("the site answered {}", got.fetched.page.status);
-                self.serve_cached(&dealing, &kept, "stale", Some(reason))
+            Ok(fetch) if plan.fetch.cache.allow_stale && fetch.fetched.page.status >= 500 => {
+                let reason = format!("the site answered {}", fetch.fetched.page.status);
+                self.serve_cached(&lookup, &stored, "stale", Some(reason))
                     .await
             }
             answer => {
-                if matches!(answer, Ok(CachedFetch { told: None, .. })) {
+                if answer.as_ref().is_ok_and(|fetch| !fetch.cache.is_hit()) {
                     count("changed");
                 }
                 answer
@@ -93,75 +96,79 @@ impl Routing {
         }
     }
 
-    /// Asks the site whether a kept page holds; the page as it is now.
+    /// Asks the site whether a stored page is still valid; returns the current page.
     async fn revalidate(
         &self,
-        plan: &PagePlan,
-        dealing: &CacheLookup<'_>,
-        kept: &StoredPage,
-        jar: &CookieJar,
+        request: HttpRequest<'_>,
+        lookup: &CacheLookup<'_>,
+        stored: &StoredPage,
     ) -> Result<CachedFetch, FetchError> {
-        let (url, now) = (dealing.url, dealing.cache.now());
-        let ask = kept.ask(url, &dealing.request, now);
-        let condition = ask.as_ref().map(|ask| Condition {
-            at: &ask.at,
-            headers: &ask.headers,
+        let conditional = stored.ask(lookup.url, &lookup.request, lookup.cache.now());
+        let condition = conditional.as_ref().map(|request| Condition {
+            at: &request.at,
+            headers: &request.headers,
         });
-        let mut fetch = Arc::clone(&plan.fetch);
-        if fetch.cache.allow_stale {
-            // Leaves time for the kept page when the site does not answer.
-            fetch = Arc::new(FetchPlan {
-                timeout: fetch.timeout - fetch.timeout / TIME_FOR_STALE,
-                ..(*fetch).clone()
+        let mut plan = Arc::clone(request.plan);
+        if plan.cache.allow_stale {
+            // Leaves time for the stale page if the site does not answer.
+            plan = Arc::new(FetchPlan {
+                timeout: plan.timeout - plan.timeout / TIME_FOR_STALE,
+                ..(*plan).clone()
             });
         }
-        let mut fetched = self.own_http.fetch(&fetch, url, jar, condition).await?;
-        if ask
-            .as_ref()
-            .is_some_and(|ask| is_not_modified(&fetched, &ask.at))
-        {
-            if let Some(valid) = dealing.validated(kept, &fetched) {
+        let request = HttpRequest {
+            plan: &plan,
+            condition,
+            ..request
+        };
+        let mut fetched = self.http.fetch(request).await?;
+        let conditional = conditional.as_ref();
+        if conditional.is_some_and(|request| is_not_modified(&fetched, &request.at)) {
+            if let Some(valid) = lookup.validated(stored, &fetched) {
                 return Ok(valid);
             }
-            fetched = self.own_http.fetch(&fetch, url, jar, None).await?;
+            let condition = None;
+            let request = HttpRequest {
+                condition,
+                ..request
+            };
+            fetched = self.http.fetch(request).await?;
         }
-        Ok(dealing.fresh(fetched))
+        Ok(lookup.fresh(fetched))
     }
 
-    /// The kept page without a word of its site. robots.txt and the run are asked as they are when a page is fetched.
+    /// The stored page without contacting its site. robots.txt and the run's gate decide as they
+    /// would if it were fetched.
     async fn serve_cached(
         &self,
-        dealing: &CacheLookup<'_>,
-        kept: &StoredPage,
+        lookup: &CacheLookup<'_>,
+        stored: &StoredPage,
         status: &'static str,
         reason: Option<String>,
     ) -> Result<CachedFetch, FetchError> {
-        if dealing.plan.respect_robots || dealing.plan.gate.is_some() {
-            let way = kept.redirects(dealing.url);
-            let asked = self.own_http.may_serve(dealing.plan, dealing.url, &way);
-            Box::pin(asked).await?;
+        let (plan, url) = (lookup.plan, lookup.url);
+        if plan.respect_robots || plan.gate.is_some() {
+            let redirects = stored.redirects(url);
+            let checked = self.admission.may_serve_cached(plan, url, &redirects);
+            Box::pin(checked).await?;
         }
-        Ok(dealing.served(kept, status, reason))
+        Ok(lookup.served(stored, status, reason))
     }
 
-    /// `None` when this request may neither be answered from the cache nor leave anything in it.
-    fn dealing<'a>(
-        &'a self,
-        plan: &'a FetchPlan,
-        url: &'a Url,
-        jar: &CookieJar,
-    ) -> Option<CacheLookup<'a>> {
+    /// `None` if this request may neither be answered from the cache nor written to it.
+    fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
+        let (plan, url) = (request.plan, request.url);
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
-        let Some(request) = self.fetcher.impersonal(url, plan, jar) else {
+        let Some(headers) = self.fetcher.impersonal(url, plan, request.jar) else {
             count("bypass");
             return None;
         };
-        let key = key(url, &request, plan);
+        let key = key(url, &headers, plan);
         Some(CacheLookup {
             cache,
             plan,
             url,
-            request,
+            request: headers,
             key,
         })
     }
@@ -188,10 +195,11 @@ impl CacheLookup<'_> {
         };
         CachedFetch {
             fetched,
-            told: Some(told(kept, status, reason, self.cache.now())),
-            keeping: None,
-            body_hash: kept.body_hash(),
-            is_shareable: true,
+            metadata: Some(metadata(kept, status, reason, self.cache.now())),
+            cache: CacheOutcome::Hit {
+                body_hash: kept.body_hash(),
+                is_shareable: true,
+            },
         }
     }
 
@@ -205,30 +213,34 @@ impl CacheLookup<'_> {
             && cache::is_storable(&valid.page(self.url), &self.request, now);
         let mut got = self.served(&valid, "revalidated", None);
         got.fetched.page.cookies.clone_from(&answer.page.cookies);
-        got.is_shareable = is_shareable;
-        match is_shareable {
-            true => self.cache.keep(self.key, valid),
-            false => self.cache.forget(&self.key),
+        got.cache = CacheOutcome::Hit {
+            body_hash: valid.body_hash(),
+            is_shareable,
+        };
+        if is_shareable {
+            self.cache.store(self.key, valid);
+        } else {
+            self.cache.forget(&self.key);
         }
         Some(got)
     }
 
     /// A page that was just fetched. What was kept before and is known to be gone is forgotten.
     fn fresh(&self, fetched: Fetched) -> CachedFetch {
-        let pages = self.keepable(&fetched);
+        let pages = self.storable(&fetched);
         if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
             self.cache.forget(&self.key);
         }
-        let keeping = (!pages.is_empty()).then(|| CacheWrite {
+        let write = (!pages.is_empty()).then(|| CacheWrite {
             cache: Arc::clone(self.cache),
             pages,
         });
-        CachedFetch::fresh(fetched, keeping)
+        CachedFetch::fresh(fetched, write)
     }
 
     /// What the rules allow to keep of a page: it stands under the address it was found at and, when everything on the way
     /// there is permanent, under the one it was asked for.
-    fn keepable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
+    fn storable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
         let (page, now) = (&fetched.page, self.cache.now());
         let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
         let Some(request) = fetched.request.as_ref().filter(|request| {
@@ -251,22 +263,20 @@ impl CacheLookup<'_> {
 }
 
 impl CachedFetch {
-    fn fresh(fetched: Fetched, keeping: Option<CacheWrite>) -> Self {
+    fn fresh(fetched: Fetched, write: Option<CacheWrite>) -> Self {
         Self {
             fetched,
-            told: None,
-            is_shareable: keeping.is_some(),
-            keeping,
-            body_hash: None,
+            metadata: None,
+            cache: write.map_or(CacheOutcome::Private, CacheOutcome::Fresh),
         }
     }
 }
 
 impl CacheWrite {
-    /// Keeps it. It is written later, so this does not wait.
-    pub fn keep(self) {
+    /// Stores the page. Another thread writes it to disk, so this does not wait.
+    pub fn commit(self) {
         for (key, page) in self.pages {
-            self.cache.keep(key, page);
+            self.cache.store(key, page);
         }
     }
 }
@@ -292,14 +302,19 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
 }
 
 /// `metadata.cache`. `age_ms` is the time since the site last said that the page holds, `stored_at` when its content came.
-fn told(kept: &StoredPage, status: &'static str, reason: Option<String>, now: Timestamp) -> Value {
+fn metadata(
+    kept: &StoredPage,
+    status: &'static str,
+    reason: Option<String>,
+    now: Timestamp,
+) -> Value {
     let age_ms = u64::try_from(kept.age(now).as_millis()).unwrap_or(u64::MAX);
     let stored_at = kept.fetched_at().to_string();
-    let mut told = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
+    let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
-        told["reason"] = reason.into();
+        metadata["reason"] = reason.into();
     }
-    told
+    metadata
 }
 
 /// Whether this is the answer to the question about an address: a redirect may have led elsewhere, where nothing was asked.

@@ -1,5 +1,5 @@
-use super::tests::{enough, prose, verdict};
-use super::*;
+use super::super::tests::{enough, prose, verdict};
+use super::super::{Rule, Verdict};
 
 #[track_caller]
 fn wall(status: u16, headers: &[(&str, &str)], body: &str) {

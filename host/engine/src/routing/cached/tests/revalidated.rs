@@ -17,9 +17,9 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
     world.get("/").await.expect("fetched");
     world.clock.advance(TWO_DAYS);
     let renewed = world.get("/").await.expect("valid");
-    assert!(renewed.is_kept);
+    assert!(renewed.cache.is_hit());
     assert_eq!(
-        renewed.told["cache"],
+        renewed.metadata["cache"],
         json!({"status": "revalidated", "age_ms": 0, "stored_at": "2027-01-15T08:00:00.000Z"})
     );
     assert_eq!(
@@ -34,7 +34,7 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
     );
     world.clock.advance(HOUR);
     let again = world.get("/").await.expect("kept");
-    assert_eq!(again.told["cache"]["age_ms"], 3_600_000);
+    assert_eq!(again.metadata["cache"]["age_ms"], 3_600_000);
     assert_eq!(again.page.headers, renewed.page.headers);
     assert_eq!(world.seen().len(), 2);
 
@@ -113,7 +113,7 @@ async fn an_old_page_serves_for_a_site_that_fails_only_when_the_caller_allows_it
         world.clock.advance(TWO_DAYS);
         world.becomes(failing);
         let served = world.get_with("/", stale).await.expect("an old page");
-        let told = &served.told["cache"];
+        let told = &served.metadata["cache"];
         assert_eq!(
             (told["status"].as_str(), &*served.page.body),
             (Some("stale"), &b"x"[..])

@@ -8,10 +8,13 @@
 //! - pictures, which no two pages share, and native plugins, which need not be pure;
 //! - everything that failed, in whole or in part: the next try may have more time.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Input, Outputs};
+use crate::extract::{Input, Outputs};
 use trawl_model::lru::Lru;
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Format, OutputPlan};
@@ -53,7 +56,7 @@ impl OutputCache {
     }
 
     /// Whether outputs of this plan may be kept at all. What no plugin makes is made as fast as it is found.
-    pub(super) fn may_keep(&self, plan: &OutputPlan) -> bool {
+    pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
         let is_picture =
             |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
         self.is_on
@@ -102,7 +105,7 @@ impl OutputCache {
     }
 
     /// What is to be kept of outputs that were just made.
-    pub(super) fn keeping(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
+    pub(super) fn write(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
         if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
             return None;
         }
@@ -118,8 +121,8 @@ impl OutputCache {
 }
 
 impl OutputCacheWrite {
-    /// Keeps them.
-    pub fn keep(self) {
+    /// Stores them.
+    pub fn commit(self) {
         self.kept.insert(self.key, self.outputs, self.bytes);
         metrics::gauge!("trawl_outputs_bytes").set(self.kept.bytes() as f64);
     }
@@ -193,7 +196,3 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
 fn count(outcome: &'static str) {
     metrics::counter!("trawl_outputs_total", "outcome" => outcome).increment(1);
 }
-
-#[cfg(test)]
-#[path = "kept_tests.rs"]
-mod tests;

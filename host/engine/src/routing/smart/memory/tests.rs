@@ -1,6 +1,3 @@
-use std::time::{Duration, Instant};
-
-use super::memory::{HOSTS_MAX, MEMORY_AGE_MAX, PAGES_IN_A_ROW};
 use super::*;
 
 const SHELL: Verdict = Verdict::NeedsBrowser(Rule::EmptyShell);

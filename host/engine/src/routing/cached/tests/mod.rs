@@ -1,8 +1,8 @@
 //! The cache before a site on loopback that counts its requests.
 
-mod kept;
 mod redirects;
-mod renewed;
+mod revalidated;
+mod stored;
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::super::Served;
+use super::super::{Routing, Served};
 use super::*;
 use crate::cache::CacheConfig;
 use trawl_model::PageFailure;
@@ -108,24 +108,18 @@ impl World {
         change: impl FnOnce(&mut FetchPlan),
     ) -> Result<Served, PageFailure> {
         let plan = self.plan(path, change);
-        let url = plan.url.clone().expect("an address");
-        self.serve(&plan, &url, &CookieJar::new()).await
+        self.serve(&plan, &CookieJar::new()).await
     }
 
     /// Serves a page that is paid for.
-    async fn serve(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        jar: &CookieJar,
-    ) -> Result<Served, PageFailure> {
-        let mut served = self
+    async fn serve(&self, plan: &PagePlan, jar: &CookieJar) -> Result<Served, PageFailure> {
+        let served = self
             .routing
-            .serve(plan, url, crate::routing::tests::anyone(jar))
+            .serve(plan, crate::routing::tests::anyone(jar))
             .await
             .map_err(|error| error.failure)?;
-        if let Some(keeping) = served.keeping.take() {
-            keeping.keep();
+        if let CacheOutcome::Fresh(write) = &served.cache {
+            write.clone().commit();
         }
         Ok(served)
     }
@@ -151,7 +145,7 @@ impl World {
 
     /// Everything the cache has on disk, as it would be read.
     async fn on_disk(&self) -> Vec<u8> {
-        let cache = self.routing.cache.as_ref().expect("a cache");
+        let cache = self.routing.own.cache.as_ref().expect("a cache");
         cache.flush().await;
         let mut bytes = Vec::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -204,7 +198,7 @@ type Failing = fn(&str) -> String;
 const SILENCE: &str = "silence";
 
 fn status_of(served: &Served) -> Option<&str> {
-    served.told.get("cache")?["status"].as_str()
+    served.metadata.get("cache")?["status"].as_str()
 }
 
 fn header(name: &'static str, value: &'static str) -> (HeaderName, HeaderValue) {

@@ -8,12 +8,12 @@ async fn a_page_is_asked_for_once_and_served_as_it_was() {
     let headers = "Content-Type: text/html\r\nX-A: 1\r\nX-A: 2\r\n";
     let world = World::start(move |_| ok(headers, "<p>text")).await;
     let first = world.get("/page").await.expect("fetched");
-    assert_eq!((status_of(&first), first.is_kept), (None, false));
+    assert_eq!((status_of(&first), first.cache.is_hit()), (None, false));
     world.clock.advance(HOUR);
     let again = world.get("/page#part").await.expect("kept");
-    assert!(again.is_kept);
+    assert!(again.cache.is_hit());
     assert_eq!(
-        again.told["cache"],
+        again.metadata["cache"],
         json!({"status": "hit", "age_ms": 3_600_000, "stored_at": "2027-01-15T08:00:00.000Z"})
     );
     assert_eq!(again.page.headers, first.page.headers);
@@ -95,14 +95,11 @@ async fn a_request_with_anything_of_its_own_neither_reads_nor_leaves_a_page() {
     let jar = CookieJar::new();
     world.becomes(|_| ok("Set-Cookie: sid=canary; Path=/\r\n", "welcome"));
     let plan = world.plan("/login", |_| {});
-    world
-        .serve(&plan, &world.url("/login"), &jar)
-        .await
-        .expect("a cookie");
+    world.serve(&plan, &jar).await.expect("a cookie");
     world.becomes(|head| ok("", head));
     for path in ["/page", "/inside"] {
         let plan = world.plan(path, |_| {});
-        let served = world.serve(&plan, &world.url(path), &jar).await;
+        let served = world.serve(&plan, &jar).await;
         let served = served.expect("fetched");
         assert!(served.page.body.windows(6).any(|text| text == b"canary"));
         assert_eq!(status_of(&served), None);
@@ -122,8 +119,12 @@ async fn a_request_with_anything_of_its_own_neither_reads_nor_leaves_a_page() {
     with_password
         .set_password(Some("canary"))
         .expect("a password");
+    let plan = PagePlan {
+        url: with_password,
+        ..plan
+    };
     for _ in 0..2 {
-        let served = world.serve(&plan, &with_password, &CookieJar::new()).await;
+        let served = world.serve(&plan, &CookieJar::new()).await;
         assert_eq!(status_of(&served.expect("fetched")), None);
     }
     let disk = world.on_disk().await;
@@ -155,14 +156,11 @@ async fn browsers_and_languages_have_pages_of_their_own() {
 #[tokio::test]
 async fn a_page_that_nobody_paid_for_is_not_kept() {
     let world = World::start(|_| ok("", "x")).await;
-    let (plan, url) = (world.plan("/", |_| {}), world.url("/"));
+    let plan = world.plan("/", |_| {});
     for _ in 0..2 {
-        let served = world
-            .routing
-            .serve(&plan, &url, anyone(&CookieJar::new()))
-            .await;
+        let served = world.routing.serve(&plan, anyone(&CookieJar::new())).await;
         let served = served.expect("fetched");
-        assert!(served.keeping.is_some() && !served.is_kept);
+        assert!(matches!(served.cache, CacheOutcome::Fresh(_)));
     }
     assert!(world.on_disk().await.is_empty());
 }

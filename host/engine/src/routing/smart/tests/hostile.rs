@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::pieces::{Piece, Pieces, Seal};
-use super::shape::Shape;
-use super::text::visible_chars;
+use super::super::pieces::{Piece, Pieces, Seal};
+use super::super::shape::Shape;
+use super::super::text::visible_chars;
 use super::*;
 
 const LARGE_BYTES: usize = 10 * 1024 * 1024;

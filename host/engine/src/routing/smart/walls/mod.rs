@@ -2,6 +2,9 @@
 //!
 //! The marks are those of the challenge, not of the vendor: the vendors put their scripts into ordinary pages too.
 
+#[cfg(test)]
+mod tests;
+
 use super::Clues;
 use super::prose::{has_any, is_waiting};
 use super::shape::Shape;

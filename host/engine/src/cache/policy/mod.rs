@@ -1,6 +1,9 @@
 //! What may be kept, for whom, and how a site is asked whether it still holds. Pure; the rules of
 //! RFC 9111 are the crate's, those of Decision D51 and Decision D52 stand on top of them.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -384,7 +387,3 @@ fn without_fragment(url: &Url) -> Url {
     url.set_fragment(None);
     url
 }
-
-#[cfg(test)]
-#[path = "policy_tests.rs"]
-mod tests;

@@ -78,7 +78,7 @@ fn input() -> Input {
         url: Url::parse("http://a/b").expect("an address"),
         body: Bytes::from_static(b"<p>text"),
         content_type: "text/html".to_owned(),
-        picture: None,
+        screenshot: None,
     }
 }
 
@@ -141,8 +141,8 @@ fn every_plugin_of_a_plan_is_part_of_the_name() {
 #[test]
 fn what_is_fast_or_nobody_elses_is_not_kept() {
     let kept = OutputCache::new(1 << 20);
-    assert!(kept.may_keep(&plan()) && kept.may_keep(&full_plan()));
-    assert!(!OutputCache::new(0).may_keep(&plan()));
+    assert!(kept.is_cacheable(&plan()) && kept.is_cacheable(&full_plan()));
+    assert!(!OutputCache::new(0).is_cacheable(&plan()));
     let of = |format: Format| {
         OutputPlan::of(FormatChoice {
             name: "x".to_owned(),
@@ -150,13 +150,13 @@ fn what_is_fast_or_nobody_elses_is_not_kept() {
             options: json!({}),
         })
     };
-    assert!(!kept.may_keep(&of(Format::Empty)));
+    assert!(!kept.is_cacheable(&of(Format::Empty)));
     for picture in [Format::Screenshot, Format::ScreenshotBytes] {
         let with_links = OutputPlan {
             links: true,
             ..of(picture)
         };
-        assert!(!kept.may_keep(&with_links));
+        assert!(!kept.is_cacheable(&with_links));
     }
 }
 
@@ -169,9 +169,9 @@ fn outputs_are_kept_when_they_are_whole_and_paid_for() {
         ..Outputs::default()
     };
     assert!(kept.find(&key).is_none());
-    drop(kept.keeping(key, &good).expect("to be kept"));
+    drop(kept.write(key, &good).expect("to be kept"));
     assert!(kept.find(&key).is_none());
-    kept.keeping(key, &good).expect("to be kept").keep();
+    kept.write(key, &good).expect("a write").commit();
     let found = kept.find(&key).expect("kept");
     let Content::One(piece) = &found.content else {
         panic!("{found:?}")
@@ -181,7 +181,7 @@ fn outputs_are_kept_when_they_are_whole_and_paid_for() {
         failure: Some(PageFailure::new(524, "timed out")),
         ..good
     };
-    assert!(kept.keeping(key, &failed).is_none());
+    assert!(kept.write(key, &failed).is_none());
 }
 
 #[test]
@@ -227,6 +227,6 @@ fn outputs_that_would_push_out_too_much_are_not_kept() {
         ..Outputs::default()
     }));
     for outputs in large {
-        assert!(kept.keeping(blake3::hash(b"a"), &outputs).is_none());
+        assert!(kept.write(blake3::hash(b"a"), &outputs).is_none());
     }
 }

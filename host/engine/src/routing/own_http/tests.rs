@@ -7,6 +7,7 @@ use trawl_model::failure::status;
 use trawl_net::fetch::PoliteGet;
 use trawl_net::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
 use trawl_net::politeness::PolitenessConfig;
+use trawl_net::robots::Robots;
 use trawl_plan::Pace;
 use trawl_plan::testing::page_plan;
 
@@ -16,7 +17,7 @@ fn route() -> OwnHttp {
     OwnHttp::new(
         fetcher(),
         politeness,
-        Arc::new(Robots::new(Arc::new(get), "Trawl")),
+        Admission::new(Arc::new(Robots::new(Arc::new(get), "Trawl"))),
     )
 }
 
@@ -33,7 +34,13 @@ async fn fetch(
     plan: &FetchPlan,
     url: &Url,
 ) -> Result<(Fetched, Duration), PageFailure> {
-    let fetched = route.fetch(plan, url, &CookieJar::new(), None).await;
+    let request = HttpRequest {
+        plan: &Arc::new(plan.clone()),
+        url,
+        jar: &CookieJar::new(),
+        condition: None,
+    };
+    let fetched = route.fetch(request).await;
     let fetched = fetched.map_err(|error| error.failure())?;
     let waited = fetched.waited;
     Ok((fetched, waited))
