@@ -388,7 +388,8 @@ impl Crawls {
         if let Ended::Stopped(stop) = start::run(&self.parts, &self.permits, task).await {
             // Before the end is stored: after a crash in between it is repeated.
             let parts = &self.parts;
-            parts.pipelines.at_end(&parts.data, finished).await;
+            let (pipelines, data) = (&parts.pipelines, &parts.data);
+            pipelines.at_end(&*parts.store, data, finished).await;
             job.update(|progress| {
                 progress.state = CrawlState::Ended;
                 progress.stop = Some(stop);

@@ -120,16 +120,16 @@ impl Pipelines {
         self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a finished crawl if it extracted them. Failures are logged: the
-    /// caller has the contacts in the entries.
-    pub(crate) async fn at_end(&self, data: &Path, crawl: FinishedCrawl) {
+    /// Stores the contacts of a finished crawl if it extracted them. `pages` and `data` have the
+    /// entries of the crawl. Failures are logged: the caller has the contacts in the entries.
+    pub(crate) async fn at_end(&self, pages: &dyn Store, data: &Path, crawl: FinishedCrawl) {
         if Pipeline::named(&crawl.verb) != Some(Pipeline::ExtractContacts) {
             return;
         }
         let Some(choice) = crawl.plan.seed.output.analyst.clone() else {
             return;
         };
-        if let Err(reason) = self.store_contacts(data, &crawl, &choice).await {
+        if let Err(reason) = self.store_contacts(pages, data, &crawl, &choice).await {
             tracing::error!(
                 crawl = crawl.id,
                 reason,
@@ -140,11 +140,12 @@ impl Pipelines {
 
     async fn store_contacts(
         &self,
+        pages: &dyn Store,
         data: &Path,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
     ) -> Result<(), String> {
-        let mut gathered = Gathered::of_crawl(&*self.store, data, &crawl.id)
+        let mut gathered = Gathered::of_crawl(pages, data, &crawl.id)
             .await
             .map_err(|error| error.to_string())?;
         if gathered.is_empty() {
