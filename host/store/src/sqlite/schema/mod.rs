@@ -1,23 +1,27 @@
-//! The tables, version by version. A version that was released is never edited; a change is a new one at the end.
+//! The database schema, one migration per version. A released version is never edited; a change is a
+//! new version at the end.
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
 
-use super::failed_to;
+use super::row::failed_to;
 use crate::StoreError;
 
-/// Marks a file as ours: `trwl` in ASCII.
+/// Identifies databases of this program: `trwl` in ASCII.
 const APPLICATION_ID: i64 = 0x7472_776c;
+/// Error code of a file that is not a database.
+const SQLITE_NOTADB: &str = "26";
 
-/// What brings a database from version `n` to `n + 1`, in order.
+/// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
 ];
 
 /// Accounts, keys, ledger, answers.
 ///
-/// The sums of an account move with each entry, by a trigger, so they cannot drift from the entries; the checks on them
-/// refuse an entry that would overdraw. Post and void of a hold have the same id, so a hold ends once.
+/// A trigger updates the balance of an account with each entry, so the two cannot drift apart; the
+/// check constraints refuse an entry that would overdraw. Post and void of a reservation have the
+/// same id, so it ends only once.
 const VERSION_1: &str = "
 CREATE TABLE accounts (
     id      TEXT PRIMARY KEY,
@@ -83,7 +87,8 @@ CREATE TABLE answers (
 CREATE INDEX answers_by_age ON answers (at);
 ";
 
-/// Crawls, their addresses and pages, and a way to what their slices of money have set aside. `state` of an address: 0 waiting, 1 done, from 16 on the reason it was left out.
+/// Crawls, their URLs and pages, and an index on the ledger entries of their allotments. `state` of a
+/// URL: 0 waiting, 1 done, from 16 on 16 plus the skip reason.
 const VERSION_2: &str = "
 CREATE INDEX entries_of_slice ON entries (hold) WHERE hold >= 'p:' AND hold < 'p;';
 
@@ -130,7 +135,7 @@ CREATE TABLE crawl_pages (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Events that wait for their delivery, and what they are signed with.
+/// Undelivered webhook events, and the secrets that sign them.
 const VERSION_3: &str = "
 CREATE TABLE outbox (
     seq         INTEGER PRIMARY KEY,
@@ -153,9 +158,11 @@ CREATE TABLE webhook_secrets (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Seats: subscriptions, the ledger's word for their charges, and the terms of crawls. SQLite cannot change a check, so the
-/// ledger moves into a table of its own; its indexes and triggers go with the old one and are made again. The sums of accounts
-/// stay as they are, since the triggers are made after the move.
+/// Seats: subscriptions, the entry kind of their charges, and the terms of crawls.
+///
+/// SQLite cannot alter a check constraint, so the ledger is copied into a new table; its indexes and
+/// triggers are dropped with the old one and created again. The balances stay unchanged, because the
+/// triggers are created after the copy.
 const VERSION_4: &str = "
 CREATE TABLE entries_4 (
     seq     INTEGER PRIMARY KEY,
@@ -215,8 +222,8 @@ CREATE TABLE subscriptions (
 ALTER TABLE crawls ADD COLUMN terms TEXT NOT NULL DEFAULT 'pay_as_you_go' CHECK (terms IN ('pay_as_you_go', 'unlimited'));
 ";
 
-/// Names and uses of keys, who is told of a balance and what was, what pages consumed, what lists show of them, and prices with
-/// their times.
+/// Names and uses of keys, balance notices, usage of pages, columns for page lists, and the price
+/// history.
 const VERSION_5: &str = "
 ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT '';
 ALTER TABLE keys ADD COLUMN last_used INTEGER;
@@ -253,7 +260,7 @@ CREATE TRIGGER price_history_is_not_removed BEFORE DELETE ON price_history BEGIN
 END;
 ";
 
-/// Contacts that pipelines found. `details` is a JSON object, `pages` a list of addresses.
+/// Contacts that pipelines extracted. `details` is a JSON object, `pages` an array of URLs.
 const VERSION_6: &str = "
 CREATE TABLE contacts (
     seq        INTEGER PRIMARY KEY,
@@ -271,7 +278,7 @@ CREATE TABLE contacts (
 CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
 ";
 
-/// Refuses a file that a newer program or another program wrote, before anything in it is touched.
+/// Refuses a file that a newer version or another program wrote, before anything is written to it.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let found = version(connection).await?;
     let is_empty = number(connection, "SELECT COUNT(*) FROM sqlite_schema").await? == 0;
@@ -286,9 +293,9 @@ pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), Store
     Ok(())
 }
 
-/// Brings the tables up to date, all or nothing.
+/// Upgrades the schema to the latest version in one transaction.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let failed = failed_to("bring its tables up to date");
+    let failed = failed_to("migrate its schema");
     let found = version(connection).await?;
     let missing = usize::try_from(found)
         .ok()
@@ -303,12 +310,12 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
             .await
             .map_err(&failed)?;
     }
-    // A pragma takes no bound values; both numbers are ours.
-    let marks = format!(
+    // Pragmas take no bound values; both numbers are constants.
+    let pragmas = format!(
         "PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}",
         latest()
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(marks))
+    sqlx::raw_sql(sqlx::AssertSqlSafe(pragmas))
         .execute(&mut *transaction)
         .await
         .map_err(&failed)?;
@@ -326,19 +333,17 @@ async fn version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
 async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, StoreError> {
     let row = sqlx::query(sql).fetch_one(connection).await;
     row.and_then(|row| row.try_get(0)).map_err(|error| {
-        let is_no_database = error
+        let is_not_a_database = error
             .as_database_error()
             .and_then(|error| error.code())
             .is_some_and(|code| code == SQLITE_NOTADB);
-        if is_no_database {
+        if is_not_a_database {
             StoreError::NotOurs
         } else {
-            failed_to("read its version")(error)
+            failed_to("read its schema version")(error)
         }
     })
 }
-
-const SQLITE_NOTADB: &str = "26";
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,9 @@
-//! What every back end must do with contacts.
+//! The suite of [`ContactStore`], on a store with the accounts `acc_1` and `acc_2`.
 
-use super::*;
+use trawl_model::clock::Timestamp;
+
+use super::fixtures::account;
+use crate::{CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows};
 
 fn contact(domain: &str, value: &str, pages: &[&str], at: i64) -> Contact {
     Contact {
@@ -18,9 +21,8 @@ fn contact_of_many(n: usize) -> Contact {
     contact("c.com", &format!("{n}@c.com"), &["https://c.com/"], 1)
 }
 
-/// `acc_1` and `acc_2` exist.
-pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
-    let (one, two) = (AccountId::new("acc_1"), AccountId::new("acc_2"));
+pub(crate) async fn contacts_are_merged_and_listed(store: &dyn ContactStore) {
+    let (one, two) = (account(1).id, account(2).id);
     let all = PageRange {
         limit: 10,
         offset: 0,
@@ -37,13 +39,16 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         contact("b.com", "x@a.com", &["https://b.com/"], 11),
     ];
     assert_eq!(store.save_contacts(&one, &found).await.expect("saved"), 0);
-    let again = [contact(
+    let seen_again = [contact(
         "a.com",
         "x@a.com",
         &["https://a.com/1", "https://a.com/2"],
         20,
     )];
-    assert_eq!(store.save_contacts(&one, &again).await.expect("saved"), 0);
+    assert_eq!(
+        store.save_contacts(&one, &seen_again).await.expect("saved"),
+        0
+    );
     let listed = store.contacts(&one, None, all).await.expect("a list");
     assert_eq!(listed.count, 2);
     let merged = Contact {
@@ -56,17 +61,17 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
         )
     };
     assert_eq!(listed.rows, [merged.clone(), found[1].clone()]);
-    let part = PageRange {
+    let first = PageRange {
         limit: 1,
         offset: 0,
     };
     let listed = store
-        .contacts(&one, Some("a.com"), part)
+        .contacts(&one, Some("a.com"), first)
         .await
         .expect("a list");
     assert_eq!((listed.count, listed.rows), (1, vec![merged]));
-    let behind = PageRange { offset: 1, ..all };
-    let listed = store.contacts(&one, None, behind).await.expect("a list");
+    let second = PageRange { offset: 1, ..all };
+    let listed = store.contacts(&one, None, second).await.expect("a list");
     assert_eq!((listed.count, listed.rows.len()), (2, 1));
     assert_eq!(
         store.contacts(&two, None, all).await.expect("none").count,
@@ -78,7 +83,7 @@ pub(super) async fn contacts_are_merged_and_listed(store: &dyn Store) {
     let everywhere = [contact("a.com", "x@a.com", &many, 5)];
     store.save_contacts(&one, &everywhere).await.expect("saved");
     let listed = store
-        .contacts(&one, Some("a.com"), part)
+        .contacts(&one, Some("a.com"), first)
         .await
         .expect("a list");
     let contact = &listed.rows[0];
