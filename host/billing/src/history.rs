@@ -1,62 +1,64 @@
-//! What is known beside the money: when keys were used, which prices there were, what accounts consumed.
+//! Uses of keys, the price history, usage sums.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Billing, BillingError};
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, AccountUsage, KeyRecord, KeyUse, PricesRow};
 
-/// Pause between two times that uses of keys are written: so often at most is a key's row written.
-const WRITE_AGAIN: Duration = Duration::from_secs(60);
+use crate::{Billing, BillingError};
+
+/// Interval at which uses of keys are written.
+const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 impl Billing {
-    /// Every key of an account, ended ones included, oldest first.
+    /// Every key of an account, including revoked ones, oldest first.
     ///
     /// # Errors
-    /// [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Store`] if the store fails.
     pub async fn all_keys(&self, account: &AccountId) -> Result<Vec<KeyRecord>, BillingError> {
-        let mut keys = self.store.records().all_keys(account).await?;
-        let in_force = self.keys(account);
+        let mut keys = self.store.all_keys(account).await?;
+        let active = self.keys(account);
         for key in &mut keys {
-            let known = in_force.iter().find(|known| known.prefix == key.prefix);
-            key.last_used = known.map_or(key.last_used, |known| known.last_used);
+            let active = active.iter().find(|active| active.prefix == key.prefix);
+            key.last_used = active.map_or(key.last_used, |active| active.last_used);
         }
         Ok(keys)
     }
 
-    /// Writes when keys were used, for as long as it is polled.
-    pub async fn keep_key_uses(&self) {
+    /// Writes the uses of keys periodically. Never returns.
+    pub async fn write_key_uses_periodically(&self) {
         loop {
-            tokio::time::sleep(WRITE_AGAIN).await;
+            tokio::time::sleep(WRITE_INTERVAL).await;
             self.write_key_uses().await;
         }
     }
 
-    /// Writes when keys were used since the last time. What the store does not take is written the next time.
-    pub(super) async fn write_key_uses(&self) {
-        let uses = self.book.key_uses();
+    /// Writes the uses of keys since the last call. After a failure, they are written by the next call.
+    pub(crate) async fn write_key_uses(&self) {
+        let uses = self.accounts.unwritten_key_uses();
         if uses.is_empty() {
             return;
         }
         let rows: Vec<KeyUse> = uses.iter().map(|(row, _)| row.clone()).collect();
-        match self.store.records().note_key_uses(&rows).await {
-            Ok(()) => uses.iter().for_each(|(row, used)| used.written(row.at)),
+        match self.store.record_key_uses(&rows).await {
+            Ok(()) => uses
+                .iter()
+                .for_each(|(row, last_use)| last_use.set_written(row.at)),
             Err(error) => {
-                tracing::error!(error = %error, "when keys were used could not be written");
+                tracing::error!(error = %error, "the uses of keys could not be written");
             }
         }
     }
 
-    /// Adds prices to the history when they are others than the last ones. What was charged before keeps its amounts.
+    /// Appends prices to the history if they differ from the last ones. Earlier charges do not change.
     ///
     /// # Errors
-    /// [`BillingError::Store`] when the store fails.
-    pub async fn keep_prices(&self, prices: &Value) -> Result<(), BillingError> {
-        let records = self.store.records();
-        let last = records.prices().await?.pop();
-        // A row that is not JSON is none of ours, and so another one.
+    /// [`BillingError::Store`] if the store fails.
+    pub async fn record_prices(&self, prices: &Value) -> Result<(), BillingError> {
+        let last = self.store.prices().await?.pop();
+        // An unreadable row counts as different.
         let is_same = last.is_some_and(|last| {
             serde_json::from_str::<Value>(&last.prices).is_ok_and(|last| last == *prices)
         });
@@ -65,30 +67,30 @@ impl Billing {
                 at: self.clock.now(),
                 prices: prices.to_string(),
             };
-            records.add_prices(&row).await?;
+            self.store.add_prices(&row).await?;
         }
         Ok(())
     }
 
-    /// All prices that ever were in effect, oldest first; the last ones are those of the last start.
+    /// The price history, oldest first; the last prices are those of the last start.
     ///
     /// # Errors
-    /// [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Store`] if the store fails.
     pub async fn prices(&self) -> Result<Vec<PricesRow>, BillingError> {
-        Ok(self.store.records().prices().await?)
+        Ok(self.store.prices().await?)
     }
 
-    /// What each account consumed and paid from a time on until another one, everything decided before included.
+    /// Usage and payments of each account in a time window, including every earlier decision.
     ///
     /// # Errors
-    /// [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
     pub async fn usage(
         &self,
         from: Timestamp,
         to: Timestamp,
     ) -> Result<Vec<AccountUsage>, BillingError> {
         self.flush().await?;
-        Ok(self.store.records().usage(from, to).await?)
+        Ok(self.store.usage(from, to).await?)
     }
 }
 
@@ -99,27 +101,28 @@ mod tests {
     use serde_json::json;
     use tokio_util::task::TaskTracker;
 
-    use super::*;
     use trawl_model::Nanodollars;
     use trawl_model::clock::Clock;
     use trawl_store::sqlite::SqliteStore;
     use trawl_store::{DataDir, Store};
 
+    use super::*;
+
     async fn start(store: &Arc<dyn Store>, clock: &Clock) -> Billing {
         let tasks = TaskTracker::new();
-        let billing = Billing::start(Arc::clone(store), clock.clone(), &tasks);
+        let billing = Billing::start(store.clone(), clock.clone(), &tasks);
         billing.await.expect("billing starts")
     }
 
-    async fn a_store(data: &tempfile::TempDir) -> Arc<dyn Store> {
+    async fn open_store(data: &tempfile::TempDir) -> Arc<dyn Store> {
         let data = DataDir::create(data.path()).expect("a data directory");
         Arc::new(SqliteStore::open(data).await.expect("a store"))
     }
 
     #[tokio::test]
-    async fn uses_are_in_memory_at_once_and_in_the_store_later() {
+    async fn key_uses_are_in_memory_immediately_and_in_the_store_later() {
         let data = tempfile::tempdir().expect("a temporary directory");
-        let (store, clock) = (a_store(&data).await, Clock::fake(Timestamp(5_000)));
+        let (store, clock) = (open_store(&data).await, Clock::fake(Timestamp(5_000)));
         let billing = start(&store, &clock).await;
         let created = billing.create_account("alice", Nanodollars::ZERO).await;
         let (account, first) = created.expect("an account");
@@ -146,7 +149,10 @@ mod tests {
         assert_eq!(stored().await, [(none.clone(), None), (ci.clone(), None)]);
         billing.write_key_uses().await;
         assert_eq!(stored().await, expected);
-        assert!(billing.book.key_uses().is_empty(), "nothing new");
+        assert!(
+            billing.accounts.unwritten_key_uses().is_empty(),
+            "nothing new"
+        );
 
         clock.advance(Duration::from_secs(1));
         assert!(billing.authenticate(first.expose()).is_some());
@@ -158,23 +164,29 @@ mod tests {
         clock.advance(Duration::from_secs(1));
         assert!(billing.authenticate(second.expose()).is_some());
         billing.close().await;
-        let all = store.records().all_keys(&account.id).await.expect("keys");
-        let ended = all.iter().find(|key| key.prefix == shown);
-        let ended = ended.expect("it is kept");
+        let all = store.all_keys(&account.id).await.expect("keys");
+        let revoked_key = all.iter().find(|key| key.prefix == shown);
+        let revoked_key = revoked_key.expect("revoked keys are stored");
         let [revoked, last_used, later] = [1, 1, 2].map(|n| Some(Timestamp(65_000 + n * 1_000)));
-        assert_eq!((ended.revoked, ended.last_used), (revoked, last_used));
-        let second = all.iter().find(|key| key.name == "ci").expect("in force");
+        assert_eq!(
+            (revoked_key.revoked, revoked_key.last_used),
+            (revoked, last_used)
+        );
+        let second = all.iter().find(|key| key.name == "ci").expect("active");
         assert_eq!(second.last_used, later, "written at the end");
     }
 
     #[tokio::test]
-    async fn prices_are_noted_when_they_change() {
+    async fn prices_are_recorded_when_they_change() {
         let data = tempfile::tempdir().expect("a temporary directory");
-        let (store, clock) = (a_store(&data).await, Clock::fake(Timestamp(5_000)));
+        let (store, clock) = (open_store(&data).await, Clock::fake(Timestamp(5_000)));
         let billing = start(&store, &clock).await;
         let prices = |gigabyte: &str| json!({"gigabyte": gigabyte, "pools": {}});
         for gigabyte in ["1", "1", "2", "2", "1"] {
-            billing.keep_prices(&prices(gigabyte)).await.expect("kept");
+            billing
+                .record_prices(&prices(gigabyte))
+                .await
+                .expect("recorded");
             clock.advance(Duration::from_secs(1));
         }
         let history = billing.prices().await.expect("a history");

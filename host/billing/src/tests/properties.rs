@@ -1,4 +1,4 @@
-//! What must hold whatever happens: balances are sums, nothing is charged twice, nothing is overdrawn.
+//! Invariants: balances are sums of entries, nothing is charged twice, no account is overdrawn.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -7,11 +7,15 @@ use std::time::Duration;
 use proptest::prelude::*;
 use tokio_util::task::TaskTracker;
 
-use super::*;
-use trawl_model::clock::Timestamp;
-use trawl_model::{Charge, money::PER_CENT};
-use trawl_store::DataDir;
+use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::{Charge, Nanodollars, money::PER_CENT};
 use trawl_store::sqlite::SqliteStore;
+use trawl_store::{DataDir, EntryKind, Store};
+
+use crate::{
+    ANSWER_BYTES_MAX, AccountId, Answer, Begun, Billing, BillingError, FundsError, Reservation,
+    StatementPage, Window,
+};
 
 struct World {
     billing: Billing,
@@ -40,7 +44,7 @@ async fn open(directory: &tempfile::TempDir, clock: &Clock) -> (Billing, Arc<dyn
     let data = DataDir::create(directory.path()).expect("a data directory");
     let store = SqliteStore::open(data).await.expect("a store");
     let store: Arc<dyn Store> = Arc::new(store);
-    let billing = Billing::start(Arc::clone(&store), clock.clone(), &TaskTracker::new()).await;
+    let billing = Billing::start(store.clone(), clock.clone(), &TaskTracker::new()).await;
     (billing.expect("billing starts"), store)
 }
 
@@ -66,14 +70,14 @@ impl World {
         }
     }
 
-    fn hold(&self, ceiling: i64) -> Result<Hold, FundsError> {
+    fn reserve(&self, ceiling: i64) -> Result<Reservation, FundsError> {
         let ceiling = Nanodollars(ceiling);
         self.billing
-            .hold(&self.account, ceiling, "https://example.com/", "run_1")
+            .reserve(&self.account, ceiling, "https://example.com/", "run_1")
     }
 
     async fn statement(&self) -> StatementPage {
-        let statement = self.billing.statement(&self.account, everything()).await;
+        let statement = self.billing.statement(&self.account, whole_ledger()).await;
         statement.expect("a statement")
     }
 
@@ -87,7 +91,7 @@ impl World {
     }
 }
 
-fn everything() -> Window {
+fn whole_ledger() -> Window {
     Window {
         from: Timestamp::MIN,
         to: Timestamp::MAX,
@@ -109,15 +113,15 @@ fn kinds(statement: &StatementPage) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_page_is_reserved_and_posted_and_the_rest_goes_back() {
+async fn a_post_charges_the_page_and_releases_the_rest() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let hold = world.hold(500).expect("money is there");
-    assert_eq!(hold.ceiling(), Nanodollars(500));
+    let reservation = world.reserve(500).expect("money is there");
+    assert_eq!(reservation.ceiling(), Nanodollars(500));
     assert_eq!(
         world.billing.balance(&world.account),
         Nanodollars(PER_CENT - 500)
     );
-    hold.post(&bytes(120)).await.expect("posted");
+    reservation.post(&bytes(120)).await.expect("posted");
     assert_eq!(
         world.billing.balance(&world.account),
         Nanodollars(PER_CENT - 120)
@@ -135,10 +139,13 @@ async fn a_page_is_reserved_and_posted_and_the_rest_goes_back() {
 }
 
 #[tokio::test]
-async fn failed_and_abandoned_pages_stand_in_the_statement_at_nothing() {
+async fn failed_and_abandoned_pages_are_voided_in_the_statement() {
     let world = world(Nanodollars(PER_CENT)).await;
-    world.hold(500).expect("money").void("timed out after 5 s");
-    drop(world.hold(500).expect("money"));
+    world
+        .reserve(500)
+        .expect("money")
+        .void("timed out after 5 s");
+    drop(world.reserve(500).expect("money"));
     assert_eq!(world.billing.balance(&world.account), Nanodollars(PER_CENT));
     let statement = world.statement().await;
     let voids = statement.entries.iter().map(|posted| &posted.entry);
@@ -157,10 +164,10 @@ async fn failed_and_abandoned_pages_stand_in_the_statement_at_nothing() {
 }
 
 #[tokio::test]
-async fn a_page_that_outgrows_its_ceiling_costs_nothing() {
+async fn a_page_that_exceeds_its_ceiling_is_not_charged() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let hold = world.hold(100).expect("money");
-    let refusal = hold.post(&bytes(101)).await.expect_err("too much");
+    let reservation = world.reserve(100).expect("money");
+    let refusal = reservation.post(&bytes(101)).await.expect_err("too much");
     assert!(matches!(refusal, BillingError::OutgrewCeiling { .. }));
     assert_eq!(world.billing.balance(&world.account), Nanodollars(PER_CENT));
     assert_eq!(
@@ -171,18 +178,18 @@ async fn a_page_that_outgrows_its_ceiling_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_left_is_reserved_and_then_nothing_is() {
+async fn the_remaining_balance_is_reserved_and_then_nothing() {
     let world = world(Nanodollars(100)).await;
-    let first = world.hold(i64::MAX).expect("a hundred is left");
+    let first = world.reserve(i64::MAX).expect("100 are left");
     assert_eq!(first.ceiling(), Nanodollars(100));
-    assert_eq!(world.hold(1).err(), Some(FundsError::AllHeld));
+    assert_eq!(world.reserve(1).err(), Some(FundsError::AllHeld));
     assert_eq!(
-        world.hold(0).expect("nothing is asked").ceiling(),
+        world.reserve(0).expect("no money is needed").ceiling(),
         Nanodollars::ZERO
     );
     first.post(&bytes(100)).await.expect("posted");
-    assert_eq!(world.hold(1).err(), Some(FundsError::Empty));
-    let free = world.hold(0).expect("a flat-rate page needs no money");
+    assert_eq!(world.reserve(1).err(), Some(FundsError::Empty));
+    let free = world.reserve(0).expect("a flat-rate page needs no money");
     free.post(&Charge::default()).await.expect("posted");
     world.check_sums().await;
 }
@@ -205,24 +212,24 @@ async fn sixty_four_tasks_cannot_overdraw_one_cent() {
     assert_eq!(
         left.balance.0,
         PER_CENT - billed,
-        "the sum of the pages is the bill"
+        "the charges add up to the bill"
     );
     assert!(left.balance.0 < 400_000, "the cent is nearly used up");
     world.check_sums().await;
 }
 
-/// Buys pages until the money is gone; what was charged.
+/// Buys pages until the balance is used up, and returns what was charged.
 async fn spend(world: &World, task: i64) -> i64 {
     let mut billed = 0;
     for page in 0..200 {
         tokio::task::yield_now().await;
-        let Ok(hold) = world.hold(100_000) else {
+        let Ok(reservation) = world.reserve(100_000) else {
             continue;
         };
         let charge = (task * 7_919 + page * 104_729) % 110_000;
         if page % 5 == 0 {
-            hold.void("failed");
-        } else if hold.post(&bytes(charge)).await.is_ok() {
+            reservation.void("failed");
+        } else if reservation.post(&bytes(charge)).await.is_ok() {
             billed += charge;
         }
         let funds = world.billing.funds(&world.account);
@@ -240,15 +247,15 @@ async fn everything_survives_a_restart() {
         .await
         .expect("key");
     world
-        .hold(500)
+        .reserve(500)
         .expect("money")
         .post(&bytes(77))
         .await
         .expect("posted");
-    let forgotten = world.hold(500).expect("money");
+    let unsettled = world.reserve(500).expect("money");
     world.billing.flush().await.expect("flushed");
-    // As if the process had ended here: nothing is written for this hold any more.
-    std::mem::forget(forgotten);
+    // As if the process were killed here, before the reservation is settled.
+    std::mem::forget(unsettled);
     let world = world.restarted().await;
     let funds = world.billing.funds(&world.account);
     assert_eq!(
@@ -270,25 +277,25 @@ async fn everything_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn nothing_hangs_after_the_end() {
+async fn nothing_hangs_after_close() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let hold = world.hold(500).expect("money");
+    let reservation = world.reserve(500).expect("money");
     world.billing.close().await;
-    let refusal = hold
+    let refusal = reservation
         .post(&bytes(1))
         .await
         .expect_err("the ledger is closed");
     assert!(matches!(refusal, BillingError::Unavailable));
-    assert_eq!(world.hold(1).err(), Some(FundsError::Busy));
+    assert_eq!(world.reserve(1).err(), Some(FundsError::Busy));
     assert!(world.billing.flush().await.is_err());
 }
 
 #[tokio::test]
 async fn a_dropped_post_is_charged_once_or_not_at_all() {
     let world = world(Nanodollars(PER_CENT)).await;
-    drop(world.hold(500).expect("money").post(&bytes(10)));
+    drop(world.reserve(500).expect("money").post(&bytes(10)));
     let charge = bytes(10);
-    let mut post = Box::pin(world.hold(500).expect("money").post(&charge));
+    let mut post = Box::pin(world.reserve(500).expect("money").post(&charge));
     let polled = futures_util::poll!(&mut post);
     assert!(polled.is_pending());
     drop(post);
@@ -301,7 +308,7 @@ async fn a_dropped_post_is_charged_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn the_same_top_up_twice_is_paid_in_once() {
+async fn a_repeated_top_up_is_paid_in_once() {
     let world = world(Nanodollars::ZERO).await;
     let dollars = |n: i64| Nanodollars(n * 1_000_000_000);
     let top_up = |amount, id| world.billing.top_up(&world.account, amount, id);
@@ -324,7 +331,7 @@ async fn the_same_top_up_twice_is_paid_in_once() {
 }
 
 #[tokio::test]
-async fn keys_count_at_once_and_end_at_once() {
+async fn keys_are_valid_immediately_until_they_are_revoked() {
     let world = world(Nanodollars::ZERO).await;
     let billing = &world.billing;
     assert_eq!(billing.authenticate("tr_wrong"), None);
@@ -343,7 +350,7 @@ async fn keys_count_at_once_and_end_at_once() {
 }
 
 #[tokio::test]
-async fn every_file_is_private_and_has_no_key() {
+async fn every_file_is_private_and_contains_no_key() {
     let world = world(Nanodollars(PER_CENT)).await;
     let key = world.billing.create_key(&world.account, "").await;
     let key = key.expect("a key");
@@ -379,7 +386,7 @@ async fn names_are_checked() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_gets_the_first_answer() {
+async fn a_repeated_request_gets_the_stored_answer() {
     let world = world(Nanodollars::ZERO).await;
     let begin = |key: &'static str, hash: u8| {
         let begun = world.billing.begin(&world.account, key, [hash; 32]);
@@ -392,15 +399,15 @@ async fn a_repeated_request_gets_the_first_answer() {
     assert!(matches!(begin("k", 2).await, Begun::Mismatch));
     drop(first);
     let Begun::New(first) = begin("k", 2).await else {
-        panic!("the key was freed")
+        panic!("the key was released")
     };
     let answer = Answer {
         status: 200,
         content_type: "application/json".to_owned(),
         body: "[]".into(),
     };
-    first.finish(answer.clone()).await.expect("kept");
-    assert!(matches!(begin("k", 2).await, Begun::Replay(kept) if kept == answer));
+    first.finish(answer.clone()).await.expect("stored");
+    assert!(matches!(begin("k", 2).await, Begun::Replay(stored) if stored == answer));
     assert!(matches!(begin("k", 1).await, Begun::Mismatch));
     let Begun::New(large) = begin("large", 1).await else {
         panic!("another key")
@@ -409,7 +416,7 @@ async fn a_repeated_request_gets_the_first_answer() {
     large
         .finish(Answer { body, ..answer })
         .await
-        .expect("noted");
+        .expect("stored");
     assert!(matches!(begin("large", 1).await, Begun::TooLarge));
     world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
     assert!(matches!(begin("k", 1).await, Begun::New(_)));
@@ -422,10 +429,10 @@ async fn a_repeated_request_gets_the_first_answer() {
     );
 }
 
-/// One thing that can happen to an account.
+/// One operation on an account.
 #[derive(Clone, Debug)]
 enum Step {
-    Hold(i64),
+    Reserve(i64),
     Post(usize, i64),
     Void(usize),
     Drop(usize),
@@ -434,8 +441,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => (0..5_000_i64).prop_map(Step::Hold),
-        3 => (any::<usize>(), 0..5_500_i64).prop_map(|(hold, charge)| Step::Post(hold, charge)),
+        4 => (0..5_000_i64).prop_map(Step::Reserve),
+        3 => (any::<usize>(), 0..5_500_i64).prop_map(|(n, charge)| Step::Post(n, charge)),
         1 => any::<usize>().prop_map(Step::Void),
         1 => any::<usize>().prop_map(Step::Drop),
         1 => (1..2_000_i64).prop_map(Step::TopUp),
@@ -455,22 +462,24 @@ proptest! {
 async fn play(steps: Vec<Step>) {
     let world = world(Nanodollars(10_000)).await;
     let (mut paid_in, mut billed) = (10_000, 0);
-    let mut holds: Vec<Hold> = Vec::new();
+    let mut reservations: Vec<Reservation> = Vec::new();
     for step in steps {
         let mut pick = |n: usize| {
-            let n_holds = holds.len();
-            (n_holds > 0).then(|| holds.swap_remove(n % n_holds))
+            let n_open = reservations.len();
+            (n_open > 0).then(|| reservations.swap_remove(n % n_open))
         };
         match step {
-            Step::Hold(ceiling) => holds.extend(world.hold(ceiling).ok()),
+            Step::Reserve(ceiling) => reservations.extend(world.reserve(ceiling).ok()),
             Step::Post(n, charge) => {
-                if let Some(hold) = pick(n) {
-                    let fits = charge <= hold.ceiling().0;
-                    assert_eq!(hold.post(&bytes(charge)).await.is_ok(), fits);
+                if let Some(reservation) = pick(n) {
+                    let fits = charge <= reservation.ceiling().0;
+                    assert_eq!(reservation.post(&bytes(charge)).await.is_ok(), fits);
                     billed += if fits { charge } else { 0 };
                 }
             }
-            Step::Void(n) => pick(n).into_iter().for_each(|hold| hold.void("failed")),
+            Step::Void(n) => pick(n)
+                .into_iter()
+                .for_each(|reservation| reservation.void("failed")),
             Step::Drop(n) => drop(pick(n)),
             Step::TopUp(amount) => {
                 let paid = world
@@ -481,7 +490,10 @@ async fn play(steps: Vec<Step>) {
             }
         }
         let funds = world.billing.funds(&world.account);
-        let held: i64 = holds.iter().map(|hold| hold.ceiling().0).sum();
+        let held: i64 = reservations
+            .iter()
+            .map(|reservation| reservation.ceiling().0)
+            .sum();
         assert_eq!((funds.balance.0, funds.held.0), (paid_in - billed, held));
         assert!(funds.available() >= Nanodollars::ZERO);
         world.check_sums().await;

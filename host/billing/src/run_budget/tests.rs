@@ -1,4 +1,4 @@
-//! The purse: ceilings hold, nothing is lost, and a slice that a killed process left is given back to the nanodollar.
+//! Ceilings are respected, no money is lost, and the allotment of a killed process is returned exactly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,13 @@ use proptest::prelude::*;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::*;
-use trawl_model::Charge;
-use trawl_model::clock::Timestamp;
-use trawl_store::DataDir;
+use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
+use trawl_store::{AccountId, DataDir, EntryKind, Store};
+
+use super::RunBudget;
+use crate::{Billing, FundsError, Reservation, Window};
 
 struct World {
     billing: Billing,
@@ -38,15 +40,15 @@ impl World {
         }
     }
 
-    fn purse(&self, run: &str, ceiling: i64) -> RunBudget {
+    fn budget(&self, run: &str, ceiling: i64) -> RunBudget {
         let ceiling = Nanodollars(ceiling);
-        let purse = self
+        let budget = self
             .billing
-            .purse(&self.account, run, ceiling, Nanodollars::ZERO);
-        purse.expect("a purse")
+            .run_budget(&self.account, run, ceiling, Nanodollars::ZERO);
+        budget.expect("a budget")
     }
 
-    async fn assert_right(&self, balance: i64, held: i64) {
+    async fn assert_consistent(&self, balance: i64, held: i64) {
         self.billing.flush().await.expect("written");
         let funds = self.billing.funds(&self.account);
         assert_eq!((funds.balance.0, funds.held.0), (balance, held));
@@ -58,7 +60,7 @@ impl World {
 }
 
 async fn started(store: &Arc<dyn Store>) -> Billing {
-    let billing = Billing::start(Arc::clone(store), Clock::wall(), &TaskTracker::new()).await;
+    let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await;
     billing.expect("billing starts")
 }
 
@@ -74,43 +76,44 @@ fn charge(amount: i64) -> Charge {
 }
 
 #[tokio::test]
-async fn pages_are_paid_out_of_one_slice() {
+async fn pages_are_charged_to_one_allotment() {
     let world = World::with(1_000_000).await;
-    let purse = world.purse("run", i64::MAX);
+    let budget = world.budget("run", i64::MAX);
     for page in 0..100 {
-        let hold = purse
-            .hold(Nanodollars(1_000), "http://a/", &page.to_string(), soon())
+        let reservation = budget
+            .reserve(Nanodollars(1_000), "http://a/", &page.to_string(), soon())
             .await
-            .expect("a hold");
-        assert_eq!(hold.ceiling(), Nanodollars(1_000));
-        match page % 4 {
-            0 => hold.void("it failed"),
-            _ => drop(hold.post(&charge(10)).await.expect("posted")),
+            .expect("a reservation");
+        assert_eq!(reservation.ceiling(), Nanodollars(1_000));
+        if page % 4 == 0 {
+            reservation.void("it failed");
+        } else {
+            reservation.post(&charge(10)).await.expect("posted");
         }
     }
-    assert_eq!(purse.spent(), Nanodollars(750));
-    purse.close();
-    world.assert_right(1_000_000 - 750, 0).await;
+    assert_eq!(budget.spent(), Nanodollars(750));
+    budget.close();
+    world.assert_consistent(1_000_000 - 750, 0).await;
     let entries = world.store.audit().await.expect("an audit").n_entries;
     assert!(
         entries < 100 + 10,
-        "{entries} entries: the slice grew too often"
+        "{entries} entries: the allotment grew too often"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_ceiling_is_never_passed_whatever_runs_at_once() {
+async fn concurrent_pages_never_exceed_the_ceiling() {
     let world = World::with(1_000_000).await;
-    let purse = Arc::new(world.purse("run", 1_000));
+    let budget = Arc::new(world.budget("run", 1_000));
     let pages = (0..200).map(|page| {
-        let purse = Arc::clone(&purse);
+        let budget = Arc::clone(&budget);
         tokio::spawn(async move {
             let page = page.to_string();
-            match purse
-                .hold(Nanodollars(90), "http://a/", &page, soon())
+            match budget
+                .reserve(Nanodollars(90), "http://a/", &page, soon())
                 .await
             {
-                Ok(hold) => hold.post(&charge(17)).await.is_ok(),
+                Ok(reservation) => reservation.post(&charge(17)).await.is_ok(),
                 Err(error) => {
                     assert_eq!(error, FundsError::CeilingReached);
                     false
@@ -122,27 +125,29 @@ async fn a_ceiling_is_never_passed_whatever_runs_at_once() {
     for page in pages.collect::<Vec<_>>() {
         n_posted += i64::from(page.await.expect("no panic"));
     }
-    assert_eq!(purse.spent(), Nanodollars(17 * n_posted));
-    // The last share may be too small for a page, and no more than that is left over.
+    assert_eq!(budget.spent(), Nanodollars(17 * n_posted));
+    // Only a remainder that is too small for a page is left.
     assert!((1_000 - 17 * n_posted) < 17, "{n_posted} pages");
-    purse.close();
-    world.assert_right(1_000_000 - 17 * n_posted, 0).await;
+    budget.close();
+    world.assert_consistent(1_000_000 - 17 * n_posted, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_runs_share_the_last_cent_and_neither_waits_for_ever() {
+async fn two_runs_use_up_the_balance_without_deadlock() {
     let world = World::with(10_000).await;
     let runs = ["one", "two"].map(|run| {
-        let purse = world.purse(run, i64::MAX);
+        let budget = world.budget(run, i64::MAX);
         tokio::spawn(async move {
             let mut spent = 0;
             for page in 0.. {
                 let name = page.to_string();
-                match purse
-                    .hold(Nanodollars(6_000), "http://a/", &name, soon())
+                match budget
+                    .reserve(Nanodollars(6_000), "http://a/", &name, soon())
                     .await
                 {
-                    Ok(hold) => spent += 700 * i64::from(hold.post(&charge(700)).await.is_ok()),
+                    Ok(reservation) => {
+                        spent += 700 * i64::from(reservation.post(&charge(700)).await.is_ok())
+                    }
                     Err(FundsError::Empty) => break,
                     Err(error) => panic!("{error}"),
                 }
@@ -150,7 +155,7 @@ async fn two_runs_share_the_last_cent_and_neither_waits_for_ever() {
                     break;
                 }
             }
-            purse.close();
+            budget.close();
             spent
         })
     });
@@ -159,27 +164,28 @@ async fn two_runs_share_the_last_cent_and_neither_waits_for_ever() {
         spent += run.await.expect("no panic");
     }
     assert!(spent <= 10_000 && 10_000 - spent < 700, "{spent}");
-    world.assert_right(10_000 - spent, 0).await;
+    world.assert_consistent(10_000 - spent, 0).await;
 }
 
 #[tokio::test]
-async fn what_a_killed_process_left_of_a_slice_is_given_back() {
+async fn the_allotment_of_a_killed_process_is_returned() {
     let world = World::with(100_000).await;
-    let purse = world.purse("run", i64::MAX);
-    let hold = |page: &'static str| purse.hold(Nanodollars(5_000), "http://a/", page, soon());
-    let paid = hold("paid").await.expect("a hold");
+    let budget = world.budget("run", i64::MAX);
+    let reserve =
+        |page: &'static str| budget.reserve(Nanodollars(5_000), "http://a/", page, soon());
+    let paid = reserve("paid").await.expect("a reservation");
     paid.post(&charge(1_234)).await.expect("posted");
-    let open = hold("open").await.expect("a hold");
+    let open = reserve("open").await.expect("a reservation");
     world.billing.flush().await.expect("written");
-    // The process ends here: neither the page nor the purse is ended.
+    // The process is killed here: neither the page nor the budget is closed.
     std::mem::forget(open);
-    std::mem::forget(purse);
+    std::mem::forget(budget);
     world.billing.close().await;
     let again = World {
         billing: started(&world.store).await,
         ..world
     };
-    again.assert_right(100_000 - 1_234, 0).await;
+    again.assert_consistent(100_000 - 1_234, 0).await;
     let charged = again.billing.charged("run", "paid").await;
     assert_eq!(charged.expect("an answer"), Some(charge(1_234)));
     let open = again.billing.charged("run", "open").await;
@@ -187,16 +193,16 @@ async fn what_a_killed_process_left_of_a_slice_is_given_back() {
 }
 
 #[tokio::test]
-async fn a_page_that_an_earlier_process_paid_is_not_paid_again() {
+async fn a_page_that_an_earlier_process_charged_is_not_charged_again() {
     let world = World::with(100_000).await;
-    let purse = world.purse("run", 10_000);
-    let hold = |purse: RunBudget, page: &'static str| async move {
-        let held = purse.hold(Nanodollars(5_000), "u", page, soon()).await;
-        (purse, held.expect("a hold"))
+    let budget = world.budget("run", 10_000);
+    let reserve = |budget: RunBudget, page: &'static str| async move {
+        let reserved = budget.reserve(Nanodollars(5_000), "u", page, soon()).await;
+        (budget, reserved.expect("a reservation"))
     };
-    let (purse, first) = hold(purse, "page").await;
+    let (budget, first) = reserve(budget, "page").await;
     first.post(&charge(1_234)).await.expect("posted");
-    std::mem::forget(purse);
+    std::mem::forget(budget);
     world.billing.close().await;
 
     let again = World {
@@ -207,67 +213,67 @@ async fn a_page_that_an_earlier_process_paid_is_not_paid_again() {
     assert_eq!(spent, Nanodollars(1_234));
     let other = again.billing.spent_by_run("ru").await;
     assert_eq!(other.expect("a sum"), Nanodollars::ZERO);
-    let purse = again
+    let budget = again
         .billing
-        .purse(&again.account, "run", Nanodollars(10_000), spent);
-    let (purse, second) = hold(purse.expect("a purse"), "page").await;
-    let stands = second.post(&charge(999)).await.expect("it stands");
-    assert_eq!(stands, charge(1_234));
-    assert_eq!(purse.spent(), Nanodollars(1_234));
-    purse.close();
-    again.assert_right(100_000 - 1_234, 0).await;
+        .run_budget(&again.account, "run", Nanodollars(10_000), spent);
+    let (budget, second) = reserve(budget.expect("a budget"), "page").await;
+    let charged = second.post(&charge(999)).await.expect("charged before");
+    assert_eq!(charged, charge(1_234));
+    assert_eq!(budget.spent(), Nanodollars(1_234));
+    budget.close();
+    again.assert_consistent(100_000 - 1_234, 0).await;
 }
 
 #[tokio::test]
-async fn an_idle_run_keeps_nothing_from_others() {
+async fn an_idle_run_returns_its_allotment_to_others() {
     let world = World::with(10_000).await;
-    let idle = world.purse("idle", i64::MAX);
-    let first = idle.hold(Nanodollars(10_000), "u", "1", soon()).await;
+    let idle = world.budget("idle", i64::MAX);
+    let first = idle.reserve(Nanodollars(10_000), "u", "1", soon()).await;
     first.expect("all there is").void("it failed");
     assert_eq!(world.billing.funds(&world.account).held.0, 10_000);
 
-    let other = world.purse("other", i64::MAX);
-    let page = other.hold(Nanodollars(4_000), "u", "1", soon()).await;
-    let page = page.expect("the idle run gave it back");
+    let other = world.budget("other", i64::MAX);
+    let page = other.reserve(Nanodollars(4_000), "u", "1", soon()).await;
+    let page = page.expect("the idle run returned it");
     assert_eq!((page.ceiling().0, page.shortage()), (4_000, None));
     let plain = world
         .billing
-        .hold(&world.account, Nanodollars(7_000), "u", "plain");
+        .reserve(&world.account, Nanodollars(7_000), "u", "plain");
     assert_eq!(plain.expect("the rest").ceiling().0, 6_000);
     page.post(&charge(4_000)).await.expect("posted");
     drop((idle, other));
-    world.assert_right(6_000, 0).await;
+    world.assert_consistent(6_000, 0).await;
 }
 
 #[tokio::test]
-async fn who_waits_hears_that_the_last_money_is_spent() {
+async fn a_waiting_page_learns_that_the_balance_is_used_up() {
     let world = World::with(100).await;
-    let purse = Arc::new(world.purse("run", i64::MAX));
-    let page = purse.hold(Nanodollars(100), "u", "1", soon()).await;
+    let budget = Arc::new(world.budget("run", i64::MAX));
+    let page = budget.reserve(Nanodollars(100), "u", "1", soon()).await;
     let page = page.expect("all there is");
-    let waits = Arc::clone(&purse);
+    let same = Arc::clone(&budget);
     let next = tokio::spawn(async move {
-        let next = waits.hold(Nanodollars(100), "u", "2", soon()).await;
+        let next = same.reserve(Nanodollars(100), "u", "2", soon()).await;
         next.err()
     });
     tokio::task::yield_now().await;
     page.post(&charge(100)).await.expect("posted");
-    let told = tokio::time::timeout(Duration::from_secs(5), next).await;
-    let told = told.expect("in time").expect("no panic");
-    assert_eq!(told, Some(FundsError::Empty));
+    let error = tokio::time::timeout(Duration::from_secs(5), next).await;
+    let error = error.expect("in time").expect("no panic");
+    assert_eq!(error, Some(FundsError::Empty));
 }
 
 #[tokio::test]
-async fn a_failed_page_stands_with_its_address_and_reason_at_nothing() {
+async fn a_failed_page_is_recorded_with_url_and_reason_at_zero() {
     let world = World::with(10_000).await;
-    let purse = world.purse("run", i64::MAX);
-    let page = purse
-        .hold(Nanodollars(500), "http://a/x", "1", soon())
+    let budget = world.budget("run", i64::MAX);
+    let page = budget
+        .reserve(Nanodollars(500), "http://a/x", "1", soon())
         .await;
-    page.expect("a hold").void("timed out");
-    purse.close();
+    page.expect("a reservation").void("timed out");
+    budget.close();
     assert_eq!(
-        purse.hold(Nanodollars(1), "u", "2", soon()).await.err(),
+        budget.reserve(Nanodollars(1), "u", "2", soon()).await.err(),
         Some(FundsError::CeilingReached)
     );
     let window = Window {
@@ -291,14 +297,14 @@ async fn a_failed_page_stands_with_its_address_and_reason_at_nothing() {
             "timed out"
         )
     );
-    world.assert_right(10_000, 0).await;
+    world.assert_consistent(10_000, 0).await;
 }
 
-/// One thing that can happen to an account with three runs.
+/// One operation on an account with three runs.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Of a run, with a ceiling and a page, which may be one that was paid before.
-    Hold(usize, i64, u8),
+    /// A run, a ceiling and a page, which may have been charged before.
+    Reserve(usize, i64, u8),
     Plain(i64),
     Post(usize, i64),
     Void(usize),
@@ -309,9 +315,9 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (0..3_usize, 0..4_000_i64, 0..6_u8).prop_map(|(run, ceiling, page)| Step::Hold(run, ceiling, page)),
+        6 => (0..3_usize, 0..4_000_i64, 0..6_u8).prop_map(|(run, ceiling, page)| Step::Reserve(run, ceiling, page)),
         1 => (0..4_000_i64).prop_map(Step::Plain),
-        4 => (any::<usize>(), 0..4_500_i64).prop_map(|(hold, charge)| Step::Post(hold, charge)),
+        4 => (any::<usize>(), 0..4_500_i64).prop_map(|(n, charge)| Step::Post(n, charge)),
         1 => any::<usize>().prop_map(Step::Void),
         1 => any::<usize>().prop_map(Step::Drop),
         1 => (0..12_usize).prop_map(Step::Close),
@@ -323,62 +329,69 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn runs_stay_under_their_ceilings_and_entries_add_up_at_any_interleaving(steps in prop::collection::vec(step(), 1..60)) {
+    fn runs_respect_their_ceilings_and_entries_add_up_under_any_interleaving(steps in prop::collection::vec(step(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(play(steps));
     }
 }
 
-/// Ceilings of the three runs; the account has less than all of them.
+/// Ceilings of the three runs; together they exceed the balance.
 const CEILINGS: [i64; 3] = [3_000, 9_000, i64::MAX];
 
 async fn play(steps: Vec<Step>) {
     let world = World::with(10_000).await;
     let runs = ["a", "b", "c"];
-    let purses: Vec<RunBudget> = (0..3).map(|n| world.purse(runs[n], CEILINGS[n])).collect();
+    let budgets: Vec<RunBudget> = (0..3).map(|n| world.budget(runs[n], CEILINGS[n])).collect();
     let mut paid_in = 10_000;
-    let mut holds: Vec<(Option<(usize, u8)>, Hold)> = Vec::new();
+    let mut reservations: Vec<(Option<(usize, u8)>, Reservation)> = Vec::new();
     let mut paid = std::collections::HashMap::<(usize, u8), Charge>::new();
     let mut plain = 0;
     for step in steps {
         let mut pick = |n: usize| {
-            let n_holds = holds.len();
-            (n_holds > 0).then(|| holds.swap_remove(n % n_holds))
+            let n_open = reservations.len();
+            (n_open > 0).then(|| reservations.swap_remove(n % n_open))
         };
         match step {
-            Step::Hold(run, ceiling, page) => {
+            Step::Reserve(run, ceiling, page) => {
                 let id = page.to_string();
                 let now = Instant::now();
-                let hold = purses[run].hold(Nanodollars(ceiling), "u", &id, now).await;
-                holds.extend(hold.ok().map(|hold| (Some((run, page)), hold)));
+                let reservation = budgets[run]
+                    .reserve(Nanodollars(ceiling), "u", &id, now)
+                    .await;
+                reservations.extend(
+                    reservation
+                        .ok()
+                        .map(|reservation| (Some((run, page)), reservation)),
+                );
             }
             Step::Plain(ceiling) => {
-                let hold = world
-                    .billing
-                    .hold(&world.account, Nanodollars(ceiling), "u", "r");
-                holds.extend(hold.ok().map(|hold| (None, hold)));
+                let reservation =
+                    world
+                        .billing
+                        .reserve(&world.account, Nanodollars(ceiling), "u", "r");
+                reservations.extend(reservation.ok().map(|reservation| (None, reservation)));
             }
             Step::Post(n, amount) => {
-                if let Some((page, hold)) = pick(n) {
-                    let fits = amount <= hold.ceiling().0;
-                    let posted = hold.post(&charge(amount)).await;
+                if let Some((page, reservation)) = pick(n) {
+                    let fits = amount <= reservation.ceiling().0;
+                    let posted = reservation.post(&charge(amount)).await;
                     assert_eq!(posted.is_ok(), fits);
                     match (posted, page) {
-                        (Ok(stands), Some(page)) => {
-                            assert_eq!(*paid.entry(page).or_insert(stands), stands);
+                        (Ok(charged), Some(page)) => {
+                            assert_eq!(*paid.entry(page).or_insert(charged), charged);
                         }
-                        (Ok(stands), None) => plain += stands.total().0,
+                        (Ok(charged), None) => plain += charged.total().0,
                         (Err(_), _) => {}
                     }
                 }
             }
             Step::Void(n) => pick(n)
                 .into_iter()
-                .for_each(|(_, hold)| hold.void("failed")),
+                .for_each(|(_, reservation)| reservation.void("failed")),
             Step::Drop(n) => drop(pick(n)),
             Step::Close(run) => {
-                if let Some(purse) = purses.get(run) {
-                    purse.close();
+                if let Some(budget) = budgets.get(run) {
+                    budget.close();
                 }
             }
             Step::TopUp(amount) => {
@@ -390,28 +403,31 @@ async fn play(steps: Vec<Step>) {
             }
         }
         let funds = world.billing.funds(&world.account);
-        let promised: i64 = holds.iter().map(|(_, hold)| hold.ceiling().0).sum();
-        assert!(promised <= funds.held.0 && funds.held <= funds.balance);
-        for (run, purse) in purses.iter().enumerate() {
+        let reserved: i64 = reservations
+            .iter()
+            .map(|(_, reservation)| reservation.ceiling().0)
+            .sum();
+        assert!(reserved <= funds.held.0 && funds.held <= funds.balance);
+        for (run, budget) in budgets.iter().enumerate() {
             let pages = paid.iter().filter(|((of, _), _)| *of == run);
             let billed: i64 = pages.map(|(_, charge)| charge.total().0).sum();
-            let held = holds
+            let held = reservations
                 .iter()
                 .filter(|(page, _)| page.is_some_and(|(of, _)| of == run));
-            let held: i64 = held.map(|(_, hold)| hold.ceiling().0).sum();
-            assert_eq!(purse.spent().0, billed);
+            let held: i64 = held.map(|(_, reservation)| reservation.ceiling().0).sum();
+            assert_eq!(budget.spent().0, billed);
             assert!(
                 held <= CEILINGS[run] - billed,
-                "the run may pass its ceiling"
+                "the run may exceed its ceiling"
             );
         }
         let billed: i64 = paid.values().map(|charge| charge.total().0).sum();
         world
-            .assert_right(paid_in - billed - plain, funds.held.0)
+            .assert_consistent(paid_in - billed - plain, funds.held.0)
             .await;
     }
-    drop((holds, purses));
+    drop((reservations, budgets));
     let billed: i64 = paid.values().map(|charge| charge.total().0).sum();
-    world.assert_right(paid_in - billed - plain, 0).await;
+    world.assert_consistent(paid_in - billed - plain, 0).await;
     assert_eq!(world.store.open_reserves().await.expect("a search"), []);
 }
