@@ -231,7 +231,7 @@ impl Billing {
             kind,
             amount,
             held: Nanodollars::ZERO,
-            hold: String::new(),
+            reservation: String::new(),
             run: "".into(),
             url: "".into(),
             charge: Charge::default(),

@@ -2,8 +2,8 @@
 //! entry instead of two.
 //!
 //! The allotment grows by reserves when pages need more than is left of it, shrinks by the charges of
-//! its pages, and ends with a void that returns the rest. All its entries have the same `hold` in the
-//! ledger.
+//! its pages, and ends with a void that returns the rest. All its entries name it as their
+//! reservation.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ pub(crate) struct Allotment {
     pub(crate) queue: Arc<Queue>,
     pub(crate) clock: Clock,
     pub(crate) run: Arc<str>,
-    /// The `hold` of all its entries.
+    /// The `reservation` of all its entries.
     pub(crate) name: String,
     /// Maximum cost of the whole run.
     ceiling: Nanodollars,
@@ -210,7 +210,7 @@ impl Allotment {
             kind,
             amount: Nanodollars::ZERO,
             held,
-            hold: self.name.clone(),
+            reservation: self.name.clone(),
             run: Arc::clone(&self.run),
             url: Arc::from(""),
             charge: Charge::default(),

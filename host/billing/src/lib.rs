@@ -246,12 +246,12 @@ async fn void_open_reserves(store: &dyn LedgerStore, clock: &Clock) -> Result<()
 
 fn void_at_start(reserve: OpenReserve, clock: &Clock) -> Entry {
     Entry {
-        id: reservation::settlement_id(&reserve.hold),
+        id: reservation::settlement_id(&reserve.reservation),
         account: reserve.account,
         kind: EntryKind::Void,
         amount: Nanodollars::ZERO,
         held: -reserve.held,
-        hold: reserve.hold,
+        reservation: reserve.reservation,
         run: reserve.run,
         url: reserve.url,
         charge: Charge::default(),

@@ -231,9 +231,9 @@ impl Reservation {
     }
 
     fn settlement(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
-        let (id, held, hold) = match &self.source {
+        let (id, held, reservation) = match &self.source {
             None => (settlement_id(&self.id), -self.amount, self.id.clone()),
-            // The allotment is reduced by the charge only and keeps the rest; a void does not change it.
+            // The allotment is reduced by the charge only and retains the rest; a void does not change it.
             Some(source) => {
                 let id = match kind {
                     EntryKind::Post => source.post_id.clone(),
@@ -248,7 +248,7 @@ impl Reservation {
             kind,
             amount,
             held,
-            hold,
+            reservation,
             run: Arc::clone(&self.run),
             url: Arc::clone(&self.url),
             charge: Charge::default(),

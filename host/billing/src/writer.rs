@@ -49,7 +49,7 @@ async fn resolve_undone_posts(
         };
         let found = store.entry(&post.id).await?;
         // A post with another allotment is that of an earlier process, for the same page.
-        if found.is_some_and(|found| found.entry.hold == post.hold) {
+        if found.is_some_and(|found| found.entry.reservation == post.reservation) {
             settle_reservation(source.wallet(), post, true);
             *item = Item {
                 entries: Vec::new(),

@@ -78,8 +78,8 @@ pub struct Entry {
     pub amount: Nanodollars,
     /// Change of the reserved money: positive for a reserve, negative for its post or void.
     pub held: Nanodollars,
-    /// Id of the reservation that reserve, post and void belong to; empty otherwise.
-    pub hold: String,
+    /// Id of the reservation or the allotment that reserve, post and void belong to; empty otherwise.
+    pub reservation: String,
     /// The run (one request, one crawl) of the page; empty without a page.
     pub run: Arc<str>,
     /// URL of the page; empty without one.
@@ -122,8 +122,8 @@ pub enum Written {
 pub struct OpenReserve {
     /// Account whose money is reserved.
     pub account: AccountId,
-    /// Id of the reservation.
-    pub hold: String,
+    /// Id of the reservation or the allotment.
+    pub reservation: String,
     /// Amount still reserved.
     pub held: Nanodollars,
     /// Run of the reservation.

@@ -125,7 +125,7 @@ impl Billing {
             kind: EntryKind::Seats,
             amount: -price,
             held: Nanodollars::ZERO,
-            hold: String::new(),
+            reservation: String::new(),
             run: "".into(),
             url: "".into(),
             charge: Charge::default(),

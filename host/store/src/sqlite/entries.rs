@@ -20,7 +20,7 @@ const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const DOING: &str = "write the ledger";
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
-/// Prefix of the `hold` of a run's allotment, which has many entries; any other `hold` has one
+/// Prefix of the id of a run's allotment, which has many entries; any other reservation has one
 /// reserve and one post or void.
 const ALLOTMENT: &str = "p:";
 
@@ -115,7 +115,7 @@ fn bind<'q>(query: Insert<'q>, entry: &Entry) -> Insert<'q> {
         .bind(entry.kind.name())
         .bind(entry.amount.0)
         .bind(entry.held.0)
-        .bind(entry.hold.as_str())
+        .bind(entry.reservation.as_str())
         .bind(Arc::clone(&entry.run))
         .bind(Arc::clone(&entry.url))
         .bind(entry.charge.ai.0)
@@ -166,7 +166,7 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
         .map_err(&failed)?;
         for row in &rows {
             let reserve = open_reserve(row)?;
-            if reserve.hold.starts_with(ALLOTMENT) && !allotments.insert(reserve.hold.clone()) {
+            if reserve.reservation.starts_with(ALLOTMENT) && !allotments.insert(reserve.reservation.clone()) {
                 continue;
             }
             let Some(reserve) = outstanding(readers, reserve).await? else {
@@ -186,14 +186,14 @@ async fn outstanding(
     readers: &SqlitePool,
     reserve: OpenReserve,
 ) -> Result<Option<OpenReserve>, StoreError> {
-    if !reserve.hold.starts_with(ALLOTMENT) {
+    if !reserve.reservation.starts_with(ALLOTMENT) {
         return Ok(Some(reserve));
     }
     // The bounds match the partial index `entries_of_slice`.
     let held: i64 = sqlx::query_scalar(
         "SELECT COALESCE(SUM(held), 0) FROM entries WHERE hold = ? AND hold >= 'p:' AND hold < 'p;'",
     )
-    .bind(reserve.hold.as_str())
+    .bind(reserve.reservation.as_str())
     .fetch_one(readers)
     .await
     .map_err(failed_to("look for open reserves"))?;
@@ -208,7 +208,7 @@ pub(super) fn kind_named(name: &str) -> Result<EntryKind, StoreError> {
 fn open_reserve(row: &SqliteRow) -> Result<OpenReserve, StoreError> {
     Ok(OpenReserve {
         account: AccountId::new(column::<&str>(row, "account")?),
-        hold: column(row, "hold")?,
+        reservation: column(row, "hold")?,
         held: Nanodollars(column(row, "held")?),
         run: column::<&str>(row, "run")?.into(),
         url: column::<&str>(row, "url")?.into(),
@@ -231,7 +231,7 @@ pub(super) fn posted(row: &SqliteRow) -> Result<Posted, StoreError> {
         kind: kind_named(column(row, "kind")?)?,
         amount: amount("amount")?,
         held: amount("held")?,
-        hold: column(row, "hold")?,
+        reservation: column(row, "hold")?,
         run: column::<&str>(row, "run")?.into(),
         url: column::<&str>(row, "url")?.into(),
         charge,

@@ -69,7 +69,7 @@ pub(crate) async fn open_reserves_are_found_anywhere_in_the_ledger(store: &dyn L
     let open = store.open_reserves().await.expect("two");
     let found: Vec<_> = open
         .iter()
-        .map(|reserve| (reserve.hold.as_str(), reserve.held.0))
+        .map(|reserve| (reserve.reservation.as_str(), reserve.held.0))
         .collect();
     assert_eq!(found, [("recent", 9), ("old", 7)]);
 }
@@ -77,7 +77,7 @@ pub(crate) async fn open_reserves_are_found_anywhere_in_the_ledger(store: &dyn L
 pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn LedgerStore) {
     with_account(store, 1_000).await;
     let of_allotment = |allotment: &str, id: &str, kind, amount, held| Entry {
-        hold: format!("p:{allotment}"),
+        reservation: format!("p:{allotment}"),
         ..entry(id, kind, amount, held)
     };
     let group = [
@@ -91,7 +91,7 @@ pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn Ledge
     ];
     store.post_group(&group).await.expect("written");
     let open = store.open_reserves().await.expect("a search");
-    let open: Vec<_> = open.iter().map(|open| (&*open.hold, open.held.0)).collect();
+    let open: Vec<_> = open.iter().map(|open| (&*open.reservation, open.held.0)).collect();
     assert_eq!(open, [("p:1", 310)]);
     assert_eq!(sums(store).await, (910, 310));
     let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };
@@ -167,7 +167,7 @@ pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
     };
     let unused_allotment = Entry {
         url: "".into(),
-        hold: "p:1".to_owned(),
+        reservation: "p:1".to_owned(),
         ..entry("v:p:1/2", EntryKind::Void, 0, 0)
     };
     let group = [

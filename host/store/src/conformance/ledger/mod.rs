@@ -19,7 +19,7 @@ fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
         kind,
         amount: Nanodollars(amount),
         held: Nanodollars(held),
-        hold: id.get(2..).unwrap_or_default().to_owned(),
+        reservation: id.get(2..).unwrap_or_default().to_owned(),
         run: "run".into(),
         url: "https://example.com/".into(),
         charge: Charge {
