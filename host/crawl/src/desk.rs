@@ -23,7 +23,7 @@ use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, Store, StoreError};
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, CrawlStore, PageLog, StoreError};
 
 /// Background crawls that run at once; more wait their turn. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
@@ -91,7 +91,7 @@ pub struct CrawlsParts {
     /// Who reads sitemaps.
     pub sitemaps: Arc<Sitemaps>,
     /// Where crawls are written down.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn CrawlStore>,
     /// Who tells callers what happens.
     pub webhooks: Arc<Webhooks>,
     /// Who pays.

@@ -10,7 +10,7 @@ use super::frontier::Leased;
 use super::lock;
 use super::recorder::Recorded;
 use super::run::Run;
-use trawl_billing::{FundsError, Hold, Shortage};
+use trawl_billing::{FundsError, Reservation, Shortage};
 use trawl_engine::page::{self, PageOutcome};
 use trawl_model::failure::status;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
@@ -179,13 +179,13 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
 }
 
 /// Sets the page's ceiling aside, waiting while pages in flight have all that is left.
-async fn hold(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
+async fn hold(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Reservation, FundsError> {
     let ceiling = page::ceiling(&run.rooms, &run.context.registry, plan, &run.tariff);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
     loop {
         let held = run
             .purse
-            .hold(ceiling, &plan.requested, page_id, deadline.into())
+            .reserve(ceiling, &plan.requested, page_id, deadline.into())
             .await;
         match held {
             Err(FundsError::Busy) if Instant::now() < deadline => {

@@ -18,7 +18,7 @@ use super::lock;
 use crate::webhooks::Event;
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
+use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, StoreError};
 
 /// Pages that may wait to be written; a crawl that is faster than the disk waits for it.
 const WAITING_MAX: usize = 256;
@@ -53,7 +53,7 @@ pub(super) struct Recorder {
 struct Writer {
     job: Arc<Job>,
     frontier: Arc<Mutex<Frontier>>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn CrawlStore>,
     log: Arc<Mutex<PageLog>>,
     events: Option<Arc<Events>>,
     /// Pages that the frontier calls done and whose entry has not come yet.
@@ -69,7 +69,7 @@ impl Recorder {
     pub(super) fn start(
         job: Arc<Job>,
         frontier: Arc<Mutex<Frontier>>,
-        store: Arc<dyn Store>,
+        store: Arc<dyn CrawlStore>,
         log: PageLog,
         events: Option<Arc<Events>>,
         counts: CrawlCounts,

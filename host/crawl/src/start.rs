@@ -146,7 +146,7 @@ async fn crawl(crawls: &Crawls, beginning: CrawlTask) -> Result<Ended, StoreErro
     let spent = parts.billing.spent_by_run(&job.id).await?;
     let purse = parts
         .billing
-        .purse(&job.account, &job.id, plan.ceiling, spent);
+        .run_budget(&job.account, &job.id, plan.ceiling, spent);
     let Ok(purse) = purse else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };

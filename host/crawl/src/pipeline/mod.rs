@@ -14,11 +14,10 @@ use serde_json::Value;
 use crate::{Crawls, Ending};
 use trawl_engine::extract::Analysis;
 use trawl_engine::page::PageEngine;
-use trawl_model::Charge;
 use trawl_model::clock::Clock;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
-use trawl_store::{AccountId, Contact, PageRange, Rows, Store, StoreError};
+use trawl_store::{AccountId, Contact, ContactStore, PageRange, Rows, StoreError};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
@@ -30,13 +29,13 @@ const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Pipelines {
     rooms: Arc<PageEngine>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn ContactStore>,
     clock: Clock,
 }
 
 impl Pipelines {
     /// On these rooms.
-    pub fn new(rooms: Arc<PageEngine>, store: Arc<dyn Store>, clock: Clock) -> Self {
+    pub fn new(rooms: Arc<PageEngine>, store: Arc<dyn ContactStore>, clock: Clock) -> Self {
         Self {
             rooms,
             store,
@@ -78,14 +77,6 @@ impl Pipelines {
             Ok(Analysis::Asks(_)) => Err("the analyst asks although there is no model".to_owned()),
             Err(failure) => Err(failure.message),
         }
-    }
-
-    /// What a crawl was charged, by its parts.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn charge(&self, crawl: &str) -> Result<Charge, StoreError> {
-        self.store.run_charge(crawl).await
     }
 
     /// Part of an account's contacts, those of one domain alone when it is named; the last found first.

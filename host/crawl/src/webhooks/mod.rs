@@ -21,7 +21,7 @@ pub use sign::signature;
 
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
-use trawl_store::{AccountId, OutboxRow, Store, StoreError};
+use trawl_store::{AccountId, OutboxRow, OutboxStore, StoreError};
 
 /// Events that wait at most, over all accounts. A receiver that is away for a day must not fill the disk.
 pub const WAITING_MAX: u64 = 1_000_000;
@@ -30,7 +30,7 @@ pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The events that wait, and who delivers them. One for the whole server.
 pub struct Webhooks {
-    store: Arc<dyn Store>,
+    store: Arc<dyn OutboxStore>,
     clock: Clock,
     wake: Notify,
     /// Events in the store, about.
@@ -39,7 +39,7 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Events kept in this store. Nobody delivers them before [`Self::run`].
-    pub fn new(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+    pub fn new(store: Arc<dyn OutboxStore>, clock: Clock) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,

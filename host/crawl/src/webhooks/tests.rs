@@ -14,7 +14,7 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountRecord, DataDir, KeyRecord, Notice};
+use trawl_store::{AccountRecord, DataDir, KeyRecord, Notice, Store};
 
 /// One request as a receiver got it.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ async fn world(directory: &Path) -> World {
     // After a restart it is there already.
     let _ = store.create_account(&record, &key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let hooks = Webhooks::new(Arc::clone(&store), clock.clone());
+    let hooks = Webhooks::new(store.clone(), clock.clone());
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),

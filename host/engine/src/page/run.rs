@@ -11,7 +11,7 @@ use super::{PageOutcome, VendorPart, analysis};
 use crate::ai::Ai;
 use crate::extract::{Input, Made, Workers};
 use crate::routing::{Client, NotServed, Routing, Served, Vendor};
-use trawl_billing::{AccountId, Billing, Consumed, FundsError, Hold, Tariff};
+use trawl_billing::{AccountId, Billing, Consumed, FundsError, Reservation, Tariff};
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::{BODY_BYTES_MAX, CookieJar};
@@ -61,9 +61,9 @@ impl Payer {
         ceiling: Nanodollars,
         url: &str,
         deadline: Instant,
-    ) -> Result<Hold, FundsError> {
+    ) -> Result<Reservation, FundsError> {
         self.billing
-            .hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into())
+            .reserve_when_available(&self.account, ceiling, url, &self.run_id, deadline.into())
             .await
     }
 }
@@ -356,7 +356,7 @@ pub async fn transform(
 /// Posts the charge of a good page, voids a failed one. Content leaves here only once its charge is durable, to the caller,
 /// to the page cache and to the outputs that are kept.
 pub async fn settle(
-    hold: Hold,
+    hold: Reservation,
     tariff: &Tariff,
     usage: Usage,
     mut outcome: PageOutcome,
