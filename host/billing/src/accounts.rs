@@ -1,5 +1,5 @@
-//! The registry of accounts and active API keys. The ledger's writer keeps the balances in step with
-//! the store.
+//! The registry of accounts and active API keys. The ledger's writer keeps the balances in step
+//! with the store.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -53,7 +53,8 @@ impl LastUse {
     }
 
     fn record(&self, at: Timestamp) {
-        // Within the same millisecond nothing is written, which avoids contention on the cache line.
+        // Within the same millisecond nothing is written, which avoids contention on the cache
+        // line.
         if self.last.load(Ordering::Relaxed) < at.0 {
             self.last.fetch_max(at.0, Ordering::Relaxed);
         }

@@ -20,8 +20,8 @@ const KEY_NAME_BYTES_MAX: usize = 100;
 const TOP_UP_ID_BYTES_MAX: usize = 100;
 
 impl Billing {
-    /// Creates an account with its first key and an optional opening top-up. The key is returned only
-    /// here.
+    /// Creates an account with its first key and an optional opening top-up. The key is returned
+    /// only here.
     ///
     /// # Errors
     /// [`BillingError::BadName`] or [`BillingError::NameTaken`], [`BillingError::BadAmount`] for an
@@ -64,8 +64,8 @@ impl Billing {
     /// Creates another key for an account; `name` may be empty. The key is returned only here.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`] if
-    /// the store fails.
+    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`]
+    /// if the store fails.
     pub async fn create_key(
         &self,
         account: &AccountId,
@@ -79,8 +79,8 @@ impl Billing {
         Ok(secret)
     }
 
-    /// Revokes a key, identified by its first characters as in [`Billing::keys`]; `false` if the account
-    /// has no such key.
+    /// Revokes a key, identified by its first characters as in [`Billing::keys`]; `false` if the
+    /// account has no such key.
     ///
     /// # Errors
     /// [`BillingError::Store`] if the store fails.
@@ -147,8 +147,8 @@ impl Billing {
     ///
     /// # Errors
     /// [`BillingError::UnknownAccount`], [`BillingError::BadAmount`], [`BillingError::BadTopUpId`],
-    /// [`BillingError::IdTaken`] if the id was used for another amount, [`BillingError::Unavailable`] or
-    /// [`BillingError::Store`] if the store fails.
+    /// [`BillingError::IdTaken`] if the id was used for another amount,
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
     pub async fn top_up(
         &self,
         account: &AccountId,

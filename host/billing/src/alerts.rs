@@ -1,8 +1,9 @@
 //! Detection of low balances.
 //!
 //! Each change of a balance compares it with two thresholds, under the lock that the change holds
-//! anyway. Crossings go into a channel; `notices` records in the store which were delivered. So each
-//! crossing has its own number, and one that was not delivered before a restart is reported again.
+//! anyway. Crossings go into a channel; `notices` records in the store which were delivered. So
+//! each crossing has its own number, and one that was not delivered before a restart is reported
+//! again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,9 @@ use tokio::sync::mpsc;
 use trawl_model::{Nanodollars, money::PER_CREDIT};
 use trawl_store::{AccountId, Notice, NoticeState, Threshold};
 
-/// Capacity of the channel. An account crosses a threshold again only after a top-up, so the channel
-/// fills up only if the receiver is stuck; a crossing that does not fit is reported at the next start.
+/// Capacity of the channel. An account crosses a threshold again only after a top-up, so the
+/// channel fills up only if the receiver is stuck; a crossing that does not fit is reported at the
+/// next start.
 const QUEUED_MAX: usize = 4_096;
 /// A balance below this is empty: less than a credit buys nothing.
 pub(crate) const EMPTY_BELOW: Nanodollars = Nanodollars(PER_CREDIT);

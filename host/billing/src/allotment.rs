@@ -1,8 +1,8 @@
 //! The allotment of a run: money reserved for many pages at once, so that a page needs one ledger
 //! entry instead of two.
 //!
-//! The allotment grows by reserves when pages need more than is left of it, shrinks by the charges of
-//! its pages, and ends with a void that returns the rest. All its entries name it as their
+//! The allotment grows by reserves when pages need more than is left of it, shrinks by the charges
+//! of its pages, and ends with a void that returns the rest. All its entries name it as their
 //! reservation.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,8 +74,8 @@ impl State {
 }
 
 impl Allotment {
-    /// An empty allotment for a run that may cost `ceiling` and was charged `spent` before. `unique`
-    /// names it in the ledger.
+    /// An empty allotment for a run that may cost `ceiling` and was charged `spent` before.
+    /// `unique` names it in the ledger.
     pub(crate) fn new(
         wallet: Arc<Wallet>,
         queue: Arc<Queue>,
@@ -162,8 +162,8 @@ impl Allotment {
         })
     }
 
-    /// Reserves another page's worth on top of what is unused. Nearly all pages cost less than their
-    /// ceilings, so the next ones need no reserve of their own for a while.
+    /// Reserves another page's worth on top of what is unused. Nearly all pages cost less than
+    /// their ceilings, so the next ones need no reserve of their own for a while.
     fn grow(&self, state: &mut State, requested: Nanodollars) {
         let entry = self.entry(state, EntryKind::Reserve, Nanodollars::ZERO);
         let grown = self.wallet.change(|funds| {

@@ -35,7 +35,8 @@ impl Billing {
         }
     }
 
-    /// Writes the uses of keys since the last call. After a failure, they are written by the next call.
+    /// Writes the uses of keys since the last call. After a failure, they are written by the next
+    /// call.
     pub(crate) async fn write_key_uses(&self) {
         let uses = self.accounts.unwritten_key_uses();
         if uses.is_empty() {
@@ -52,7 +53,8 @@ impl Billing {
         }
     }
 
-    /// Appends prices to the history if they differ from the last ones. Earlier charges do not change.
+    /// Appends prices to the history if they differ from the last ones. Earlier charges do not
+    /// change.
     ///
     /// # Errors
     /// [`BillingError::Store`] if the store fails.

@@ -1,5 +1,5 @@
-//! Idempotency: a request repeated with the same `Idempotency-Key` gets the stored answer and is not
-//! charged again.
+//! Idempotency: a request repeated with the same `Idempotency-Key` gets the stored answer and is
+//! not charged again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,12 +48,12 @@ impl InFlight {
 }
 
 impl Billing {
-    /// Registers a request with an idempotency key, or finds the answer of an earlier one. `body_hash` is
-    /// the BLAKE3 hash of its path and body.
+    /// Registers a request with an idempotency key, or finds the answer of an earlier one.
+    /// `body_hash` is the BLAKE3 hash of its path and body.
     ///
     /// # Errors
-    /// [`BillingError::BadIdempotencyKey`] for an empty or too long key, [`BillingError::Store`] if the
-    /// store fails.
+    /// [`BillingError::BadIdempotencyKey`] for an empty or too long key, [`BillingError::Store`] if
+    /// the store fails.
     pub async fn begin(
         &self,
         account: &AccountId,

@@ -61,8 +61,8 @@ pub(crate) fn hash(key: &str) -> [u8; 32] {
     *blake3::hash(key.as_bytes()).as_bytes()
 }
 
-/// Random letters and digits. Bytes from the largest multiple of 62 on are discarded, so that all are
-/// equally likely.
+/// Random letters and digits. Bytes from the largest multiple of 62 on are discarded, so that all
+/// are equally likely.
 fn random_text(length: usize) -> Result<Zeroizing<String>, BillingError> {
     const UNBIASED: u8 = 248;
     let mut text = Zeroizing::new(String::with_capacity(length));

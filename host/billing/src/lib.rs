@@ -1,9 +1,9 @@
 //! Billing: API keys, balances, reservations, charges, seats.
 //!
-//! Balances are kept in memory, exact under any concurrency, so that a reservation is decided without
-//! waiting. Behind them one writer appends entries to the ledger in groups; a charge is final once its
-//! group is durable. The engine reserves money for a page, then posts its charge or voids it; the API
-//! authenticates keys and shows balances; operators pay in and read statements.
+//! Balances are kept in memory, exact under any concurrency, so that a reservation is decided
+//! without waiting. Behind them one writer appends entries to the ledger in groups; a charge is
+//! final once its group is durable. The engine reserves money for a page, then posts its charge or
+//! voids it; the API authenticates keys and shows balances; operators pay in and read statements.
 #![deny(clippy::float_arithmetic)]
 
 mod accounts;
@@ -80,8 +80,8 @@ pub struct Billing {
 }
 
 impl Billing {
-    /// Loads accounts and keys, voids the reservations that the last process left open, and starts the
-    /// writer.
+    /// Loads accounts and keys, voids the reservations that the last process left open, and starts
+    /// the writer.
     ///
     /// # Errors
     /// [`BillingError::Store`] if the store fails.
@@ -116,8 +116,8 @@ impl Billing {
 
     /// Reserves `ceiling` for a page, or the available balance if that is less.
     ///
-    /// The decision is made in memory; the reserve is written with the next group. A ceiling of zero
-    /// needs no money.
+    /// The decision is made in memory; the reserve is written with the next group. A ceiling of
+    /// zero needs no money.
     ///
     /// # Errors
     /// [`FundsError`] if nothing is available.
@@ -138,8 +138,8 @@ impl Billing {
         Reservation::of_account(wallet, &self.queue, &self.clock, ceiling, page_url, run)
     }
 
-    /// As [`Self::reserve`], but waits until `deadline` while the whole balance is reserved for other
-    /// pages.
+    /// As [`Self::reserve`], but waits until `deadline` while the whole balance is reserved for
+    /// other pages.
     ///
     /// # Errors
     /// [`FundsError`] if the balance is used up, or nothing was released in time.
@@ -173,8 +173,8 @@ impl Billing {
         }
     }
 
-    /// Checks that a run can start: the balance is not used up, and the ledger accepts reservations. A
-    /// run whose pages cost nothing needs no money.
+    /// Checks that a run can start: the balance is not used up, and the ledger accepts
+    /// reservations. A run whose pages cost nothing needs no money.
     ///
     /// # Errors
     /// [`FundsError::Busy`] if the ledger accepts no reservations now, [`FundsError::Empty`] if the
@@ -214,8 +214,8 @@ impl Billing {
         self.queue.flush().await
     }
 
-    /// Writes the queued entries and the uses of keys, and ends the writer. Reservations that are still
-    /// open are voided at the next start.
+    /// Writes the queued entries and the uses of keys, and ends the writer. Reservations that are
+    /// still open are voided at the next start.
     pub async fn close(&self) {
         self.write_key_uses().await;
         self.queue.close();

@@ -7,14 +7,14 @@ use crate::alerts::{Crossing, Crossings, EMPTY_BELOW};
 use crate::{Billing, BillingError};
 
 impl Billing {
-    /// The channel of threshold crossings of all accounts, for the task that sends notices; `None` if it
-    /// was taken before.
+    /// The channel of threshold crossings of all accounts, for the task that sends notices; `None`
+    /// if it was taken before.
     pub fn crossings(&self) -> Option<Crossings> {
         self.accounts.alerts().take_receiver()
     }
 
-    /// Records that the notice of a crossing was sent. Until then the crossing is reported again after
-    /// a restart.
+    /// Records that the notice of a crossing was sent. Until then the crossing is reported again
+    /// after a restart.
     ///
     /// # Errors
     /// [`BillingError::Store`] if the store fails.
@@ -35,9 +35,9 @@ impl Billing {
         wallet.map(|wallet| wallet.notice()).unwrap_or_default()
     }
 
-    /// Sets the receiver of notices about a balance below an amount and about an empty balance; `None`
-    /// stops them. A balance that is below already does not cross the threshold: the first notice
-    /// follows a top-up above it.
+    /// Sets the receiver of notices about a balance below an amount and about an empty balance;
+    /// `None` stops them. A balance that is below already does not cross the threshold: the first
+    /// notice follows a top-up above it.
     ///
     /// # Errors
     /// [`BillingError::UnknownAccount`], [`BillingError::BadThreshold`] for a negative amount,

@@ -1,7 +1,7 @@
 //! The price of usage: a pure function with one rounding rule.
 //!
-//! Each component of a charge is rounded to whole nanodollars, half a nanodollar up, and the total is
-//! the sum of the rounded components. So the charges of the pages add up to the bill exactly.
+//! Each component of a charge is rounded to whole nanodollars, half a nanodollar up, and the total
+//! is the sum of the rounded components. So the charges of the pages add up to the bill exactly.
 
 use std::time::Duration;
 
@@ -79,8 +79,8 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
     }
 }
 
-/// The charge for a provider page: a markup if the provider invoices the caller, cost plus markup if it
-/// invoices the operator.
+/// The charge for a provider page: a markup if the provider invoices the caller, cost plus markup
+/// if it invoices the operator.
 fn vendor(used: VendorUse, prices: &Prices) -> Nanodollars {
     let percent = |percent: u32| share(used.cost, percent.into(), 100);
     if used.byok {
@@ -90,8 +90,8 @@ fn vendor(used: VendorUse, prices: &Prices) -> Nanodollars {
     }
 }
 
-/// Maximum bytes of content that an amount pays for, through a pool of this price; `u64::MAX` if they
-/// are free.
+/// Maximum bytes of content that an amount pays for, through a pool of this price; `u64::MAX` if
+/// they are free.
 pub fn bytes_for(money: Nanodollars, tariff: &Tariff, pool_price: Nanodollars) -> u64 {
     let per_gigabyte = match tariff {
         Tariff::PayAsYouGo(prices) => plus(prices.gigabyte, pool_price).0.max(0),

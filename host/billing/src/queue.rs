@@ -1,5 +1,5 @@
-//! The queue in front of the ledger's writer. It is bounded by the number of open reservations: each
-//! has capacity for its reserve and for its post or void, so neither ever waits for capacity.
+//! The queue in front of the ledger's writer. It is bounded by the number of open reservations:
+//! each has capacity for its reserve and for its post or void, so neither ever waits for capacity.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,8 +16,8 @@ use trawl_store::{Entry, Written};
 use crate::error::BillingError;
 use crate::wallet::Wallet;
 
-/// Reservations that may be open at once, including those whose settlement is not yet in the ledger.
-/// Far above the number of pages in flight; reached only if the ledger fails for long.
+/// Reservations that may be open at once, including those whose settlement is not yet in the
+/// ledger. Far above the number of pages in flight; reached only if the ledger fails for long.
 const RESERVATIONS_MAX: usize = 16_384;
 /// Items per group. Larger groups save no time: hundreds of items already share one fsync.
 const GROUP_ITEMS_MAX: usize = 512;
@@ -49,8 +49,8 @@ pub(crate) struct Item {
 pub(crate) enum Effect {
     /// Nothing: the money was reserved or returned in memory before.
     Reserve,
-    /// Release the capacity of the reservation. Carries the charge of a failed post, in case that the
-    /// ledger has it after all.
+    /// Release the capacity of the reservation. Carries the charge of a failed post, in case that
+    /// the ledger has it after all.
     Void {
         undone_post: Option<(Arc<Wallet>, Nanodollars)>,
     },
@@ -61,7 +61,8 @@ pub(crate) enum Effect {
         source: Option<Arc<dyn ChargeSource>>,
         done: oneshot::Sender<Result<Charge, BillingError>>,
     },
-    /// Return the charge of a failed post to its allotment, unless the ledger has the post after all.
+    /// Return the charge of a failed post to its allotment, unless the ledger has the post after
+    /// all.
     UndonePost {
         source: Arc<dyn ChargeSource>,
         /// Boxed, because this variant is rare and would be the largest.
@@ -117,8 +118,8 @@ impl Queue {
         }
     }
 
-    /// Acquires capacity for a reservation and returns its id; `None` if there is none, or the ledger is
-    /// closing.
+    /// Acquires capacity for a reservation and returns its id; `None` if there is none, or the
+    /// ledger is closing.
     pub(crate) fn acquire(&self) -> Option<String> {
         self.with(|state| {
             let has_capacity = state.has_capacity();
@@ -140,7 +141,8 @@ impl Queue {
         self.with(|state| state.n_open -= 1);
     }
 
-    /// Queues an item. After the writer has ended, the item is dropped and its waiter gets an error.
+    /// Queues an item. After the writer has ended, the item is dropped and its waiter gets an
+    /// error.
     pub(crate) fn push(&self, item: Item) {
         let wakes_writer = self.with(|state| {
             if state.has_ended {
@@ -175,8 +177,8 @@ impl Queue {
         self.write(Vec::new(), None).await.map(drop)
     }
 
-    /// Queues entries, waits until they are durable, and returns the result of each. New money is added
-    /// to `wallet`.
+    /// Queues entries, waits until they are durable, and returns the result of each. New money is
+    /// added to `wallet`.
     pub(crate) async fn write(
         &self,
         entries: Vec<Entry>,

@@ -130,15 +130,15 @@ impl Reservation {
         self.amount
     }
 
-    /// Sets the resources that the page consumed. The ledger records them beside the cost, also for a
-    /// failed page.
+    /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
+    /// a failed page.
     pub fn with_consumed(mut self, consumed: Consumed) -> Self {
         self.consumed = consumed;
         self
     }
 
-    /// Charges the page and releases the rest. Returns once the post is durable; deliver the content
-    /// only after that.
+    /// Charges the page and releases the rest. Returns once the post is durable; deliver the
+    /// content only after that.
     ///
     /// Returns the charge in the ledger. It differs from `charge` if a page of a run was charged
     /// before; then nothing is charged again. A page without reserved money costs nothing and does
@@ -148,8 +148,8 @@ impl Reservation {
     ///
     /// # Errors
     /// [`BillingError::OutgrewCeiling`] if the charge exceeds the reserved amount,
-    /// [`BillingError::Unavailable`] if the ledger did not accept it. Then nothing is charged, and the
-    /// reservation is voided.
+    /// [`BillingError::Unavailable`] if the ledger did not accept it. Then nothing is charged, and
+    /// the reservation is voided.
     pub async fn post(mut self, charge: &Charge) -> Result<Charge, BillingError> {
         let total = charge.total();
         if total > self.amount || total < Nanodollars::ZERO {
@@ -186,8 +186,8 @@ impl Reservation {
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
     }
 
-    /// Records a page without reserved money. No money moves, so nothing waits for the disk: a crash
-    /// may lose the last of these entries.
+    /// Records a page without reserved money. No money moves, so nothing waits for the disk: a
+    /// crash may lose the last of these entries.
     fn post_free(&mut self, charge: &Charge) {
         self.is_open = false;
         let entry = Entry {
@@ -233,7 +233,8 @@ impl Reservation {
     fn settlement(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
         let (id, held, reservation) = match &self.source {
             None => (settlement_id(&self.id), -self.amount, self.id.clone()),
-            // The allotment is reduced by the charge only and retains the rest; a void does not change it.
+            // The allotment is reduced by the charge only and retains the rest; a void does not
+            // change it.
             Some(source) => {
                 let id = match kind {
                     EntryKind::Post => source.post_id.clone(),

@@ -99,7 +99,8 @@ async fn settle(
             Effect::Void { undone_post } => {
                 if let (Some((wallet, charge)), [Written::AlreadyThere]) = (undone_post, &*written)
                 {
-                    // The failed commit had reached the disk: the post is valid and is deducted now.
+                    // The failed commit had reached the disk: the post is valid and is deducted
+                    // now.
                     wallet.change(|funds| funds.balance = funds.balance - charge);
                 }
                 queue.release();
@@ -186,8 +187,8 @@ fn add_new_money(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
     wallet.change(|funds| funds.balance += amount);
 }
 
-/// The items that still must be written after a group failed. Waiters get an error; a post becomes a
-/// void, because its page is not delivered.
+/// The items that still must be written after a group failed. Waiters get an error; a post becomes
+/// a void, because its page is not delivered.
 fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     let mut entries = entries.into_iter();
     let mut remaining = Vec::with_capacity(effects.len());
@@ -231,8 +232,8 @@ fn undo_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
     Item::one(void, Effect::Void { undone_post })
 }
 
-/// The charge is not returned to the allotment until it is known whether the ledger has it. The void
-/// has its own id, because the page may be charged later.
+/// The charge is not returned to the allotment until it is known whether the ledger has it. The
+/// void has its own id, because the page may be charged later.
 fn undo_run_post(source: &Arc<dyn ChargeSource>, post: Entry) -> Item {
     let void = source.page_void(&post, NOT_ACCEPTED);
     let source = Arc::clone(source);

@@ -21,8 +21,8 @@ use crate::reply::Reply;
 use crate::request::Request;
 use crate::socket;
 
-/// How long to wait for a process that has locked the directory: a server that does not listen yet, or
-/// another command.
+/// How long to wait for a process that has locked the directory: a server that does not listen yet,
+/// or another command.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Timeout of a reply. The audit of a large ledger takes a while.
@@ -42,12 +42,12 @@ enum Backend {
 }
 
 impl Operator {
-    /// Connects to the server that uses this data directory, or locks the directory and opens its store
-    /// if there is none. `create` creates a missing directory.
+    /// Connects to the server that uses this data directory, or locks the directory and opens its
+    /// store if there is none. `create` creates a missing directory.
     ///
     /// # Errors
-    /// [`ControlError::NoAnswer`] if a process has locked the directory but does not listen; otherwise why
-    /// the store could not be opened.
+    /// [`ControlError::NoAnswer`] if a process has locked the directory but does not listen;
+    /// otherwise why the store could not be opened.
     pub async fn reach(data: &Path, create: bool) -> Result<Self, ControlError> {
         let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
@@ -100,8 +100,8 @@ impl Operator {
     /// Carries out a request.
     ///
     /// # Errors
-    /// [`ControlError::Refused`] if it failed, [`ControlError::Broken`] or [`ControlError::Version`] if the
-    /// server sent no valid reply.
+    /// [`ControlError::Refused`] if it failed, [`ControlError::Broken`] or
+    /// [`ControlError::Version`] if the server sent no valid reply.
     pub async fn ask(&mut self, request: Request) -> Result<Reply, ControlError> {
         let reply = match &mut self.0 {
             Backend::Server(stream) => {

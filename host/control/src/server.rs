@@ -48,7 +48,8 @@ impl ControlHandler {
     }
 }
 
-/// Listens on the socket of a data directory until `stop`. The process must have locked the directory.
+/// Listens on the socket of a data directory until `stop`. The process must have locked the
+/// directory.
 ///
 /// # Errors
 /// [`ControlError::Socket`] if the socket cannot be created.

@@ -60,7 +60,8 @@ impl DataDir {
     /// Creates the directory if it is missing, and locks it for this process.
     ///
     /// # Errors
-    /// [`DataDirError::InUse`] if another process has locked it, [`DataDirError::Io`] on an I/O error.
+    /// [`DataDirError::InUse`] if another process has locked it, [`DataDirError::Io`] on an I/O
+    /// error.
     pub fn create(path: &Path) -> Result<Self, DataDirError> {
         let is_new = !path.exists();
         DirBuilder::new()
@@ -102,8 +103,8 @@ impl DataDir {
         path.join(SOCKET_FILE)
     }
 
-    /// Path of the database file, created with a private mode. SQLite gives its other files the same
-    /// mode.
+    /// Path of the database file, created with a private mode. SQLite gives its other files the
+    /// same mode.
     pub(crate) fn database(&self) -> Result<PathBuf, DataDirError> {
         let path = self.path.join(DATABASE_FILE);
         private_file(&path)?;

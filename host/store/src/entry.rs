@@ -78,7 +78,8 @@ pub struct Entry {
     pub amount: Nanodollars,
     /// Change of the reserved money: positive for a reserve, negative for its post or void.
     pub held: Nanodollars,
-    /// Id of the reservation or the allotment that reserve, post and void belong to; empty otherwise.
+    /// Id of the reservation or the allotment that reserve, post and void belong to; empty
+    /// otherwise.
     pub reservation: String,
     /// The run (one request, one crawl) of the page; empty without a page.
     pub run: Arc<str>,

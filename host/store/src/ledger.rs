@@ -67,8 +67,9 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
 
     /// Writes entries and the balances that they change, in order, in one transaction.
     ///
-    /// An entry whose id exists is skipped. An entry that violates a constraint (an unknown account,
-    /// a balance below zero) is refused without affecting the others. Returns one result per entry.
+    /// An entry whose id exists is skipped. An entry that violates a constraint (an unknown
+    /// account, a balance below zero) is refused without affecting the others. Returns one result
+    /// per entry.
     fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>>;
 
     /// The entry with this id.

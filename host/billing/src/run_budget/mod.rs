@@ -58,8 +58,8 @@ impl Billing {
         Ok(RunBudget(allotment))
     }
 
-    /// What the pages of a run were charged according to the ledger: the `spent` of a budget for the
-    /// rest of the run.
+    /// What the pages of a run were charged according to the ledger: the `spent` of a budget for
+    /// the rest of the run.
     ///
     /// # Errors
     /// The store failed.
@@ -87,8 +87,8 @@ impl Billing {
 }
 
 impl RunBudget {
-    /// Reserves `ceiling` for a page, or what is left if that is less. Waits while all that is left is
-    /// reserved for other pages in flight.
+    /// Reserves `ceiling` for a page, or what is left if that is less. Waits while all that is left
+    /// is reserved for other pages in flight.
     ///
     /// `page_id` identifies the page within the run, across restarts: a page is charged only once.
     ///

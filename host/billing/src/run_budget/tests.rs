@@ -1,4 +1,5 @@
-//! Ceilings are respected, no money is lost, and the allotment of a killed process is returned exactly.
+//! Ceilings are respected, no money is lost, and the allotment of a killed process is returned
+//! exactly.
 
 use std::sync::Arc;
 use std::time::Duration;

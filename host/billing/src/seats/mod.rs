@@ -1,8 +1,9 @@
 //! Seats: paid concurrency, subscribed by the month. Spec S24.
 //!
-//! [`slots`] counts the seats in use, [`price`] prices them, [`subscription`] buys, renews, suspends
-//! and resumes them. The charge of a month and the subscription row are written in one transaction,
-//! under an id made of account and period start: a month is paid once, even after a crash.
+//! [`slots`] counts the seats in use, [`price`] prices them, [`subscription`] buys, renews,
+//! suspends and resumes them. The charge of a month and the subscription row are written in one
+//! transaction, under an id made of account and period start: a month is paid once, even after a
+//! crash.
 
 mod period;
 mod price;
@@ -43,7 +44,8 @@ impl Billing {
     /// Takes a slot for a request without waiting.
     ///
     /// # Errors
-    /// The current counts if no slot is free. An account without an active subscription has no slots.
+    /// The current counts if no slot is free. An account without an active subscription has no
+    /// slots.
     pub fn take_slot(&self, account: &AccountId) -> Result<Slot, Count> {
         match self.seats.subscribed(account) {
             Some(subscribed) => subscribed.slots.take(),
@@ -51,8 +53,8 @@ impl Billing {
         }
     }
 
-    /// Waits for a slot, for a crawl that had one before a restart. It has priority over new requests.
-    /// For an account without a subscription, it waits until there is one.
+    /// Waits for a slot, for a crawl that had one before a restart. It has priority over new
+    /// requests. For an account without a subscription, it waits until there is one.
     pub async fn slot_when_free(&self, account: &AccountId) -> Slot {
         match self.seats.subscribed(account) {
             Some(subscribed) => subscribed.slots.take_when_free().await,

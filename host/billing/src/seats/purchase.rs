@@ -47,8 +47,8 @@ impl<'a> SeatReservation<'a> {
         });
     }
 
-    /// It is unknown whether the ledger has the charge: the money stays reserved until the next start
-    /// reads the ledger.
+    /// It is unknown whether the ledger has the charge: the money stays reserved until the next
+    /// start reads the ledger.
     fn leave_open(mut self) {
         self.is_open = false;
     }
@@ -86,7 +86,8 @@ impl Billing {
         let mut has_failed = false;
         for _ in 0..ATTEMPTS {
             match self.store.save_subscription(&row, Some(&charge)).await {
-                // After a failure, an existing entry means that the failed write had reached the disk.
+                // After a failure, an existing entry means that the failed write had reached the
+                // disk.
                 Ok(written)
                     if written == Written::New
                         || has_failed && written == Written::AlreadyThere =>

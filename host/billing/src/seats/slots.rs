@@ -142,7 +142,8 @@ impl Slots {
         self.freed.notify_waiters();
     }
 
-    /// Changes the counts atomically, unless `change` returns `None`; the error is the current counts.
+    /// Changes the counts atomically, unless `change` returns `None`; the error is the current
+    /// counts.
     fn change_if(&self, change: impl Fn(Count) -> Option<Count>) -> Result<Count, Count> {
         let changed = self
             .word

@@ -30,7 +30,8 @@ pub enum SubscriptionError {
 }
 
 impl Billing {
-    /// Checks that the account may use the Unlimited routes. Renews the subscription first if it is due.
+    /// Checks that the account may use the Unlimited routes. Renews the subscription first if it is
+    /// due.
     ///
     /// # Errors
     /// [`SubscriptionError`].
@@ -51,9 +52,9 @@ impl Billing {
 
     /// Sets the number of seats, and returns the subscription with the charge.
     ///
-    /// The first seats, and those after a lapse, are charged for a month from now. More seats cost the
-    /// difference for the rest of the period. Fewer take effect at the next renewal; zero ends the
-    /// subscription then. The same number changes nothing, so a repeated call costs nothing.
+    /// The first seats, and those after a lapse, are charged for a month from now. More seats cost
+    /// the difference for the rest of the period. Fewer take effect at the next renewal; zero ends
+    /// the subscription then. The same number changes nothing, so a repeated call costs nothing.
     ///
     /// Decision D100, Decision D101.
     ///
@@ -119,8 +120,8 @@ impl Billing {
         .await
     }
 
-    /// Resumes a suspended subscription, and returns the charge: if its period has ended meanwhile, a new
-    /// one is bought.
+    /// Resumes a suspended subscription, and returns the charge: if its period has ended meanwhile,
+    /// a new one is bought.
     ///
     /// # Errors
     /// [`BillingError::NoSubscription`], or the store failed.
@@ -183,11 +184,11 @@ impl Billing {
         }
     }
 
-    /// Buys the period after one that has ended, or lets the subscription lapse if the balance does not
-    /// cover it. Returns the charge.
+    /// Buys the period after one that has ended, or lets the subscription lapse if the balance does
+    /// not cover it. Returns the charge.
     ///
-    /// Decision D101: a period follows the last one without a gap, unless it would have ended by now as
-    /// well; then, and after a lapse, it starts now. A month without service is not charged.
+    /// Decision D101: a period follows the last one without a gap, unless it would have ended by
+    /// now as well; then, and after a lapse, it starts now. A month without service is not charged.
     async fn renew(&self, account: &AccountId) -> Result<Nanodollars, BillingError> {
         let now = self.clock.now();
         let row = self.subscription(account);

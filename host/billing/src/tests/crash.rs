@@ -1,5 +1,5 @@
-//! A process is killed at random moments. Every acknowledged charge is in the ledger exactly once, and
-//! everything adds up.
+//! A process is killed at random moments. Every acknowledged charge is in the ledger exactly once,
+//! and everything adds up.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};

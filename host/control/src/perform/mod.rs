@@ -23,8 +23,8 @@ pub(crate) async fn perform_to_reply(billing: &Billing, request: Request) -> Rep
 /// Carries out a request.
 ///
 /// # Errors
-/// [`ControlError::Billing`] for what billing refuses, [`ControlError::Field`] for an invalid value,
-/// [`ControlError::Refused`] for requests that need a running server.
+/// [`ControlError::Billing`] for what billing refuses, [`ControlError::Field`] for an invalid
+/// value, [`ControlError::Refused`] for requests that need a running server.
 pub async fn perform(billing: &Billing, request: Request) -> Result<Reply, ControlError> {
     match request {
         Request::CreateAccount { name, top_up } => accounts::create(billing, &name, top_up).await,

@@ -1,8 +1,8 @@
 //! Conformance suites: one per store trait, for every back end.
 //!
 //! A case takes the trait that it tests, so it runs on any implementation. `conformance!` declares
-//! one test per case and back end, each on a fresh store. To test another back end, write a function
-//! that opens an empty store of it, and add a line at the end.
+//! one test per case and back end, each on a fresh store. To test another back end, write a
+//! function that opens an empty store of it, and add a line at the end.
 
 mod contacts;
 mod crawls;

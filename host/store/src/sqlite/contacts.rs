@@ -44,9 +44,9 @@ impl ContactStore for SqliteStore {
     }
 }
 
-/// Writes a batch of an account's contacts in one transaction, merging into existing ones; repeating
-/// it is safe. `free_slots` is the number of contacts that the account may still add; it is counted
-/// with the first batch.
+/// Writes a batch of an account's contacts in one transaction, merging into existing ones;
+/// repeating it is safe. `free_slots` is the number of contacts that the account may still add; it
+/// is counted with the first batch.
 async fn save(
     connection: &mut SqliteConnection,
     account: &AccountId,

@@ -166,7 +166,9 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
         .map_err(&failed)?;
         for row in &rows {
             let reserve = open_reserve(row)?;
-            if reserve.reservation.starts_with(ALLOTMENT) && !allotments.insert(reserve.reservation.clone()) {
+            if reserve.reservation.starts_with(ALLOTMENT)
+                && !allotments.insert(reserve.reservation.clone())
+            {
                 continue;
             }
             let Some(reserve) = outstanding(readers, reserve).await? else {

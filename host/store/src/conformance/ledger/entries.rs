@@ -91,7 +91,10 @@ pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn Ledge
     ];
     store.post_group(&group).await.expect("written");
     let open = store.open_reserves().await.expect("a search");
-    let open: Vec<_> = open.iter().map(|open| (&*open.reservation, open.held.0)).collect();
+    let open: Vec<_> = open
+        .iter()
+        .map(|open| (&*open.reservation, open.held.0))
+        .collect();
     assert_eq!(open, [("p:1", 310)]);
     assert_eq!(sums(store).await, (910, 310));
     let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };

@@ -1,5 +1,5 @@
-//! The database schema, one migration per version. A released version is never edited; a change is a
-//! new version at the end.
+//! The database schema, one migration per version. A released version is never edited; a change is
+//! a new version at the end.
 
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
@@ -87,8 +87,8 @@ CREATE TABLE answers (
 CREATE INDEX answers_by_age ON answers (at);
 ";
 
-/// Crawls, their URLs and pages, and an index on the ledger entries of their allotments. `state` of a
-/// URL: 0 waiting, 1 done, from 16 on 16 plus the skip reason.
+/// Crawls, their URLs and pages, and an index on the ledger entries of their allotments. `state` of
+/// a URL: 0 waiting, 1 done, from 16 on 16 plus the skip reason.
 const VERSION_2: &str = "
 CREATE INDEX entries_of_slice ON entries (hold) WHERE hold >= 'p:' AND hold < 'p;';
 
@@ -160,9 +160,9 @@ CREATE TABLE webhook_secrets (
 
 /// Seats: subscriptions, the entry kind of their charges, and the terms of crawls.
 ///
-/// SQLite cannot alter a check constraint, so the ledger is copied into a new table; its indexes and
-/// triggers are dropped with the old one and created again. The balances stay unchanged, because the
-/// triggers are created after the copy.
+/// SQLite cannot alter a check constraint, so the ledger is copied into a new table; its indexes
+/// and triggers are dropped with the old one and created again. The balances stay unchanged,
+/// because the triggers are created after the copy.
 const VERSION_4: &str = "
 CREATE TABLE entries_4 (
     seq     INTEGER PRIMARY KEY,
