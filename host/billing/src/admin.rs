@@ -267,9 +267,9 @@ impl Billing {
         let reason = match name {
             "" => "it is empty",
             _ if name.len() > NAME_BYTES_MAX => "it is longer than 100 bytes",
-            _ if name.trim() != name => "it begins or ends with a space",
-            _ if name.contains(char::is_control) => "it has control characters",
-            _ if name.starts_with(AccountId::PREFIX) => "`acc_` begins identifiers",
+            _ if name.trim() != name => "it starts or ends with whitespace",
+            _ if name.contains(char::is_control) => "it contains control characters",
+            _ if name.starts_with(AccountId::PREFIX) => "`acc_` is the prefix of identifiers",
             _ if self.find(name).is_some() => {
                 return Err(BillingError::NameTaken {
                     name: name.to_owned(),
@@ -284,8 +284,8 @@ impl Billing {
 fn check_key_name(name: &str) -> Result<(), BillingError> {
     let reason = match name {
         _ if name.len() > KEY_NAME_BYTES_MAX => "it is longer than 100 bytes",
-        _ if name.trim() != name => "it begins or ends with a space",
-        _ if name.contains(char::is_control) => "it has control characters",
+        _ if name.trim() != name => "it starts or ends with whitespace",
+        _ if name.contains(char::is_control) => "it contains control characters",
         _ => return Ok(()),
     };
     Err(BillingError::BadKeyName {
@@ -306,9 +306,9 @@ fn top_up(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {
 fn check_amount(amount: Nanodollars, balance: Nanodollars) -> Result<(), BillingError> {
     let after = balance.saturating_add(amount).saturating_add(bonus(amount));
     let reason = match amount {
-        _ if amount <= Nanodollars::ZERO => "it is not more than zero",
+        _ if amount <= Nanodollars::ZERO => "it is not positive",
         _ if amount > TOP_UP_MAX => "it is more than a million dollars",
-        _ if after > BALANCE_MAX => "the balance would be larger than the ledger can hold",
+        _ if after > BALANCE_MAX => "the balance would exceed the maximum",
         _ => return Ok(()),
     };
     Err(bad_amount(amount, reason))

@@ -23,13 +23,13 @@ pub enum BillingError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no such account.
-    #[error("there is no account `{account}`: `trawl account list` shows those there are")]
+    #[error("there is no account `{account}`: `trawl account list` shows all accounts")]
     UnknownAccount {
         /// Identifier or name in the request.
         account: String,
     },
     /// Not a valid account name.
-    #[error("`{name}` cannot be an account's name: {reason}")]
+    #[error("`{name}` is not a valid account name: {reason}")]
     BadName {
         /// The name.
         name: String,
@@ -37,13 +37,13 @@ pub enum BillingError {
         reason: &'static str,
     },
     /// Another account has this name.
-    #[error("`{name}` cannot be an account's name: an account of this name exists already")]
+    #[error("`{name}` is taken: an account of this name exists already")]
     NameTaken {
         /// The name.
         name: String,
     },
     /// Not a valid key name.
-    #[error("`{name}` cannot be a key's name: {reason}")]
+    #[error("`{name}` is not a valid key name: {reason}")]
     BadKeyName {
         /// The name.
         name: String,
@@ -51,7 +51,7 @@ pub enum BillingError {
         reason: &'static str,
     },
     /// The account has no such active key.
-    #[error("`{account}` has no key `{key}`: `trawl account key list` shows those it has")]
+    #[error("`{account}` has no key `{key}`: `trawl account key list` lists its keys")]
     UnknownKey {
         /// Name of the account.
         account: String,
@@ -59,7 +59,7 @@ pub enum BillingError {
         key: String,
     },
     /// A negative threshold.
-    #[error("a balance cannot fall below {below}: choose zero or more")]
+    #[error("the threshold {below} is negative: choose zero or more")]
     BadThreshold {
         /// The threshold.
         below: Nanodollars,
@@ -96,7 +96,7 @@ pub enum BillingError {
     },
     /// The available balance does not cover the seats.
     #[error(
-        "they cost {price}, and {available} is left to spend: pay in with `trawl account top-up`"
+        "the seats cost {price}, but only {available} is available: top up with `trawl account top-up`"
     )]
     NotCovered {
         /// Price of the seats.
@@ -119,6 +119,6 @@ pub enum BillingError {
         max: usize,
     },
     /// The operating system's random number generator failed.
-    #[error("the operating system gave no random numbers")]
+    #[error("the operating system provided no random numbers")]
     Random(#[source] getrandom::Error),
 }

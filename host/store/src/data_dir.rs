@@ -27,7 +27,7 @@ pub struct DataDir {
 pub enum DataDirError {
     /// It does not exist, and this call does not create it.
     #[error(
-        "there is no data directory `{path}`: `trawl serve` and `trawl account create` make one, `--data` names another"
+        "there is no data directory `{path}`: `trawl serve` and `trawl account create` create one, `--data` selects another"
     )]
     Missing {
         /// The directory.
@@ -35,7 +35,7 @@ pub enum DataDirError {
     },
     /// It is locked by another process.
     #[error(
-        "the data directory `{path}` is in use by {holder}: stop it first, or name another directory with `--data`"
+        "the data directory `{path}` is in use by {holder}: stop it first, or select another directory with `--data`"
     )]
     InUse {
         /// The directory.

@@ -174,7 +174,7 @@ async fn a_month_is_charged_immediately_and_renewed_from_the_balance() {
 async fn a_lapsed_subscription_is_renewed_after_a_top_up() {
     let world = world(45).await;
     let refusal = world.set(3).await.expect_err("$60");
-    assert!(refusal.to_string().contains("they cost $60"), "{refusal}");
+    assert!(refusal.to_string().contains("the seats cost $60"), "{refusal}");
     assert_eq!(world.access().await, "required");
     world.set(2).await.expect("bought");
     world.go_to("2026-02-28T12:00:00Z");
