@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
-use trawl_billing::{AccountId, Billing, FundsError, Hold, RunBudget};
+use trawl_billing::{AccountId, Billing, FundsError, Reservation, RunBudget};
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
@@ -66,13 +66,13 @@ async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
     let directory = tempfile::tempdir_in("target")?;
     let data = DataDir::create(directory.path())?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
-    let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
+    let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await?;
     let (account, _key) = billing.create_account("bench", RICH).await?;
 
     let purse = match has_purse {
         true => {
             let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
-            Some(billing.purse(&account.id, "run_bench", no_ceiling, spent)?)
+            Some(billing.run_budget(&account.id, "run_bench", no_ceiling, spent)?)
         }
         false => None,
     };
@@ -112,16 +112,18 @@ struct Buyer {
 }
 
 impl Buyer {
-    async fn hold(&self) -> Result<Hold, FundsError> {
+    async fn hold(&self) -> Result<Reservation, FundsError> {
         let url = "https://example.com/a/page/of/some/length.html";
         let ceiling = Nanodollars(1_000_000);
         let Some(purse) = &self.purse else {
-            return self.billing.hold(&self.account, ceiling, url, "run_bench");
+            return self
+                .billing
+                .reserve(&self.account, ceiling, url, "run_bench");
         };
         // As long as the names that a crawl gives its pages.
         let page = format!("{:032x}", self.n_pages.fetch_add(1, Ordering::Relaxed));
         let deadline = Instant::now() + ROUND;
-        purse.hold(ceiling, url, &page, deadline.into()).await
+        purse.reserve(ceiling, url, &page, deadline.into()).await
     }
 }
 

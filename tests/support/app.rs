@@ -126,8 +126,10 @@ impl TestApp {
                 .iter()
                 .filter(|entry| entry.kind == LedgerEntryKind::Reserve)
             {
-                let of_hold = entries.iter().filter(|entry| entry.hold == reserve.hold);
-                if reserve.hold.starts_with("p:") {
+                let of_hold = entries
+                    .iter()
+                    .filter(|entry| entry.reservation == reserve.reservation);
+                if reserve.reservation.starts_with("p:") {
                     // The slice of a crawl: it ends when nothing of it is set aside any more.
                     let held: Nanodollars = of_hold.map(|entry| entry.held).sum();
                     assert_eq!(held, Nanodollars::ZERO, "{reserve:?}");

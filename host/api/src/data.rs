@@ -231,7 +231,7 @@ async fn read(
     table: &str,
     cut: PageRange,
 ) -> Result<Page<Row>, ApiError> {
-    let records = api.service.store().records();
+    let records = api.service.store();
     match table {
         "crawl_logs" => page(records.page_rows(account, false, cut).await, |row| {
             Row::CrawlLog(row.into())

@@ -364,7 +364,7 @@ impl PipelineResult {
             whole.failure = Some((trawl_model::failure::status::UNKNOWN, why.to_owned()));
         }
         for id in &whole.ids {
-            let charge = service.pipelines().charge(id).await;
+            let charge = service.billing().run_charge(id).await;
             whole.charge = charge.map_err(|error| {
                 tracing::error!(crawl = id, error = %error, "a pipeline's bill could not be added up");
                 ApiError::Internal

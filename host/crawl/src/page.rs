@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use trawl_billing::{FundsError, Hold, Shortage};
+use trawl_billing::{FundsError, Reservation, Shortage};
 use trawl_engine::page;
 use trawl_model::failure::status;
 use trawl_model::outcome::PageOutcome;
@@ -191,13 +191,13 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
 
 /// Reserves the page's maximum cost; waits while pages in flight have reserved everything that is
 /// left.
-async fn reserve(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Hold, FundsError> {
+async fn reserve(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Reservation, FundsError> {
     let ceiling = page::ceiling(&run.context, plan);
     let deadline = Instant::now() + FUNDS_TIME_MAX;
     loop {
         let reserved = run
             .budget
-            .hold(ceiling, &plan.requested, page_id, deadline.into())
+            .reserve(ceiling, &plan.requested, page_id, deadline.into())
             .await;
         match reserved {
             Err(FundsError::Busy) if Instant::now() < deadline => {

@@ -12,7 +12,7 @@ use trawl_model::clock::Clock;
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::Registry;
-use trawl_store::Store;
+use trawl_store::CrawlStore;
 use trawl_wire::ConfiguredDefaults;
 
 use super::pipeline::Pipelines;
@@ -27,7 +27,7 @@ pub struct CrawlsParts {
     /// Reads sitemaps.
     pub sitemaps: Arc<Sitemaps>,
     /// Stores crawls, their URLs and their pages.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn CrawlStore>,
     /// Delivers the events of crawls.
     pub webhooks: Arc<Webhooks>,
     /// Charges pages to accounts.

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
+use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, StoreError};
 
 use super::events::Events;
 use super::frontier::Frontier;
@@ -55,7 +55,7 @@ pub(super) struct Recorder {
 struct Writer {
     job: Arc<Job>,
     frontier: Arc<Mutex<Frontier>>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn CrawlStore>,
     log: Arc<Mutex<PageLog>>,
     events: Option<Arc<Events>>,
     /// Pages that the frontier completed and whose entries have not arrived yet.
@@ -71,7 +71,7 @@ impl Recorder {
     pub(super) fn start(
         job: Arc<Job>,
         frontier: Arc<Mutex<Frontier>>,
-        store: Arc<dyn Store>,
+        store: Arc<dyn CrawlStore>,
         log: PageLog,
         events: Option<Arc<Events>>,
         counts: CrawlCounts,

@@ -64,7 +64,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let spent = parts.billing.spent_by_run(&job.id).await?;
     let budget = parts
         .billing
-        .purse(&job.account, &job.id, plan.ceiling, spent);
+        .run_budget(&job.account, &job.id, plan.ceiling, spent);
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };

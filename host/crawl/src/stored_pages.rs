@@ -4,14 +4,14 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use trawl_store::{PageLog, Store, StoreError};
+use trawl_store::{CrawlStore, PageLog, StoreError};
 
 /// Entries by number, from 1 in the order of finishing: those after `after`, at most `count_max`.
 ///
 /// # Errors
 /// The store failed.
 pub(crate) async fn read(
-    store: &dyn Store,
+    store: &dyn CrawlStore,
     data: &Path,
     crawl_id: &str,
     after: u64,

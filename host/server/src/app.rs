@@ -225,22 +225,23 @@ impl App {
         let pages = pages(&config, &places.data).await?;
         let compiled = places.data.join("compiled");
         let engine = Engine::build(&config, &places.plugins, compiled, pages.clone()).await?;
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
+        let billing = Billing::start(store.clone(), Clock::wall(), &tasks)
             .await?
             .with_seat_prices(seat_prices);
-        billing.keep_prices(&settings::price_list(&config)?).await?;
-        let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
+        billing
+            .record_prices(&settings::price_list(&config)?)
+            .await?;
+        let webhooks = Webhooks::new(store.clone(), Clock::wall());
         let stop = CancellationToken::new();
         let last_call = CancellationToken::new();
         let pools = settings::pools(&config)?;
         let snapshot = Arc::clone(&engine.plugins);
-        let pipelines =
-            Pipelines::new(Arc::clone(&engine.rooms), Arc::clone(&store), Clock::wall());
+        let pipelines = Pipelines::new(Arc::clone(&engine.rooms), store.clone(), Clock::wall());
         let crawls = Crawls::new(CrawlsParts {
             engine: Arc::clone(&engine.rooms),
             robots: engine.robots,
             sitemaps: engine.sitemaps,
-            store: Arc::clone(&store),
+            store: store.clone(),
             webhooks: Arc::clone(&webhooks),
             billing: billing.clone(),
             tariff: Tariff::PayAsYouGo(prices),
@@ -323,13 +324,14 @@ impl App {
         ));
         let (billing, stop) = (self.billing.clone(), self.stop.clone());
         self.tasks.spawn(async move {
-            stop.run_until_cancelled(billing.keep_key_uses()).await;
+            stop.run_until_cancelled(billing.write_key_uses_periodically())
+                .await;
         });
         // First of all: crawls that go on under a plan need its slots.
         self.billing.renew_due().await;
         let (billing, stop) = (self.billing.clone(), self.stop.clone());
         self.tasks.spawn(async move {
-            stop.run_until_cancelled(billing.keep_seats()).await;
+            stop.run_until_cancelled(billing.renew_periodically()).await;
         });
         self.crawls
             .recover()

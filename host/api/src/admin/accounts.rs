@@ -83,7 +83,7 @@ struct NewAccount {
             example = json!({"error": "dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 409, description = "Another account has this name",
-            example = json!({"error": "`alice` cannot be an account's name: an account of this name exists already"})),
+            example = json!({"error": "`alice` is taken: an account of this name exists already"})),
     ),
     security(("admin" = []))
 )]
@@ -115,7 +115,7 @@ pub(super) async fn create(
         (status = 200, description = "The account", body = AccountView),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account",
-            example = json!({"error": "there is no account `x`: `trawl account list` shows those there are"})),
+            example = json!({"error": "there is no account `x`: `trawl account list` shows all accounts"})),
     ),
     security(("admin" = []))
 )]

@@ -86,7 +86,7 @@ struct KeyName {
     responses(
         (status = 200, description = "The key", body = NewKey),
         (status = 400, description = "The name is no name",
-            example = json!({"error": "name: `…` cannot be a key's name: it is longer than 100 bytes"})),
+            example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
     ),

@@ -62,7 +62,7 @@ struct TopUp {
     responses(
         (status = 200, description = "What was paid in", body = PaidIn),
         (status = 400, description = "A field is wrong; the text begins with its name",
-            example = json!({"error": "dollars: $-5 cannot be paid in: it is not more than zero"})),
+            example = json!({"error": "dollars: $-5 cannot be paid in: it is not positive"})),
         (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such account"),
         (status = 409, description = "The id was used for another amount"),

@@ -246,7 +246,7 @@ async fn prices_have_a_history() {
     let billing = world.service.billing();
     for gigabyte in ["1", "1", "2"] {
         let prices = json!({"gigabyte": gigabyte});
-        billing.keep_prices(&prices).await.expect("kept");
+        billing.record_prices(&prices).await.expect("kept");
     }
     let now = get(&world, "/admin/prices").await;
     assert_eq!(now["prices"], json!({"gigabyte": "2"}));

@@ -118,7 +118,13 @@ async fn what_is_wrong_is_refused_by_its_name() {
         ("PUT", seats, "{\"seats\": -1}", 400, "seats: "),
         ("PUT", seats, "{\"seats\": 1.5}", 400, "seats: "),
         ("PUT", seats, "{\"seats\": 10001}", 400, "seats: "),
-        ("PUT", seats, "{\"seats\": 100}", 402, "they cost $1300"),
+        (
+            "PUT",
+            seats,
+            "{\"seats\": 100}",
+            402,
+            "the seats cost $1300",
+        ),
         ("PUT", seats, "{\"seats\": 0}", 409, "`test` has no seats"),
         (
             "POST",

@@ -104,7 +104,7 @@ impl World {
         let data = DataDir::open(directory.path()).expect("a free directory");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
         let tasks = TaskTracker::new();
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
+        let billing = Billing::start(store.clone(), Clock::wall(), &tasks)
             .await
             .expect("billing");
         let dollars = Nanodollars::parse_dollars(dollars).expect("an amount");
@@ -113,7 +113,7 @@ impl World {
             .await
             .expect("an account");
         let rooms = rooms();
-        let pipelines = Pipelines::new(Arc::clone(&rooms.0), Arc::clone(&store), Clock::wall());
+        let pipelines = Pipelines::new(Arc::clone(&rooms.0), store.clone(), Clock::wall());
         let crawls = crawls(
             rooms,
             Arc::clone(&store),
@@ -240,11 +240,11 @@ fn crawls(
     data: &std::path::Path,
 ) -> Crawls {
     Crawls::new(CrawlsParts {
-        pipelines: Pipelines::new(Arc::clone(&rooms), Arc::clone(&store), Clock::wall()),
+        pipelines: Pipelines::new(Arc::clone(&rooms), store.clone(), Clock::wall()),
         engine: rooms,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
-        webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
+        webhooks: Webhooks::new(store.clone(), Clock::wall()),
         store,
         billing: billing.clone(),
         tariff: Tariff::default(),

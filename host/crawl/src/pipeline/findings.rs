@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use trawl_plugins::Finding;
-use trawl_store::{Store, StoreError};
+use trawl_store::{CrawlStore, StoreError};
 use trawl_wire::Entry;
 
 use crate::stored_pages;
@@ -56,7 +56,7 @@ impl Gathered {
     /// # Errors
     /// The store failed.
     pub(super) async fn of_crawl(
-        store: &dyn Store,
+        store: &dyn CrawlStore,
         data: &Path,
         crawl_id: &str,
     ) -> Result<Self, StoreError> {

@@ -15,12 +15,11 @@ use serde_json::Value;
 
 use trawl_engine::extract::Analysis;
 use trawl_engine::page::PageEngine;
-use trawl_model::Charge;
 use trawl_model::clock::Clock;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
-use trawl_store::{AccountId, Contact, PageRange, Rows, Store, StoreError};
+use trawl_store::{AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, StoreError};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
@@ -32,7 +31,7 @@ const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 pub struct Pipelines {
     engine: Arc<PageEngine>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn ContactStore>,
     clock: Clock,
 }
 
@@ -52,7 +51,7 @@ pub(crate) struct FinishedCrawl {
 
 impl Pipelines {
     /// Pipelines on this engine and store.
-    pub fn new(engine: Arc<PageEngine>, store: Arc<dyn Store>, clock: Clock) -> Self {
+    pub fn new(engine: Arc<PageEngine>, store: Arc<dyn ContactStore>, clock: Clock) -> Self {
         Self {
             engine,
             store,
@@ -99,14 +98,6 @@ impl Pipelines {
         }
     }
 
-    /// The charge of a crawl, by its parts.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn charge(&self, crawl: &str) -> Result<Charge, StoreError> {
-        self.store.run_charge(crawl).await
-    }
-
     /// A range of an account's contacts, of one domain or of all; the most recent first.
     ///
     /// # Errors
@@ -122,7 +113,7 @@ impl Pipelines {
 
     /// Stores the contacts of a finished crawl if it extracted them. `pages` and `data` have the
     /// entries of the crawl. Failures are logged: the caller has the contacts in the entries.
-    pub(crate) async fn at_end(&self, pages: &dyn Store, data: &Path, crawl: FinishedCrawl) {
+    pub(crate) async fn at_end(&self, pages: &dyn CrawlStore, data: &Path, crawl: FinishedCrawl) {
         if Pipeline::named(&crawl.verb) != Some(Pipeline::ExtractContacts) {
             return;
         }
@@ -140,7 +131,7 @@ impl Pipelines {
 
     async fn store_contacts(
         &self,
-        pages: &dyn Store,
+        pages: &dyn CrawlStore,
         data: &Path,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,

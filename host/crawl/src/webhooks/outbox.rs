@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
-use trawl_store::{AccountId, OutboxRow, Store, StoreError};
+use trawl_store::{AccountId, OutboxRow, OutboxStore, StoreError};
 
 use super::event::Event;
 
@@ -19,7 +19,7 @@ pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Stores and delivers events. One for the whole server.
 pub struct Webhooks {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn OutboxStore>,
     pub(super) clock: Clock,
     /// Notified when events were stored.
     pub(super) wake: Notify,
@@ -29,7 +29,7 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Webhooks on this store. Delivery starts with [`Self::run`].
-    pub fn new(store: Arc<dyn Store>, clock: Clock) -> Arc<Self> {
+    pub fn new(store: Arc<dyn OutboxStore>, clock: Clock) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,

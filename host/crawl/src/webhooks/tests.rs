@@ -140,7 +140,7 @@ async fn world(directory: &Path) -> World {
     // After a restart the account exists already.
     let _ = store.create_account(&record, &key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let hooks = Webhooks::new(Arc::clone(&store), clock.clone());
+    let hooks = Webhooks::new(store.clone(), clock.clone());
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use trawl_billing::{AccountId, Billing, FundsError, Hold, Tariff};
+use trawl_billing::{AccountId, Billing, FundsError, Reservation, Tariff};
 use trawl_model::failure::status;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
@@ -81,9 +81,9 @@ impl Payer {
         ceiling: Nanodollars,
         url: &str,
         deadline: Instant,
-    ) -> Result<Hold, FundsError> {
+    ) -> Result<Reservation, FundsError> {
         self.billing
-            .hold_when_free(&self.account, ceiling, url, &self.run_id, deadline.into())
+            .reserve_when_available(&self.account, ceiling, url, &self.run_id, deadline.into())
             .await
     }
 }

@@ -1,6 +1,6 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
-use trawl_billing::{Consumed, Hold, Tariff};
+use trawl_billing::{Consumed, Reservation, Tariff};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Charge, Nanodollars, Usage};
 
@@ -72,7 +72,7 @@ impl OnPaid {
 
 /// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
 /// charge is durable: to the caller, to the page cache and to the output cache.
-pub async fn settle(hold: Hold, tariff: &Tariff, produced: Produced) -> PageOutcome {
+pub async fn settle(hold: Reservation, tariff: &Tariff, produced: Produced) -> PageOutcome {
     let Produced {
         outcome,
         usage,

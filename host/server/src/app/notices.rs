@@ -30,7 +30,7 @@ pub(super) async fn tell(billing: Billing, webhooks: Arc<Webhooks>, closed: Canc
 async fn tell_one(billing: &Billing, webhooks: &Webhooks, crossing: &Crossing) {
     let told = async || -> anyhow::Result<()> {
         webhooks.push(event(crossing).into_iter().collect()).await?;
-        Ok(billing.note_told(crossing).await?)
+        Ok(billing.record_notice(crossing).await?)
     };
     for _ in 0..TRIES {
         match told().await {
