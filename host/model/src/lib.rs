@@ -8,6 +8,7 @@ pub mod failure;
 pub mod header;
 pub mod lru;
 pub mod money;
+pub mod outcome;
 pub mod page;
 pub mod plugin;
 pub mod secret;

@@ -49,8 +49,8 @@ pub const PAGES_MAX: usize = 10_000;
 /// Pages asked for by one `/scrape` request, in the order of the answer.
 #[derive(Clone, Debug)]
 pub struct ScrapePlan {
-    /// One plan a page.
-    pub pages: Vec<PagePlan>,
+    /// One plan per page, or why its URL can never be fetched.
+    pub pages: Vec<Result<PagePlan, RefusedPage>>,
     /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
 }
@@ -58,10 +58,10 @@ pub struct ScrapePlan {
 /// Everything that decides how one page is served and what comes back.
 #[derive(Clone, Debug)]
 pub struct PagePlan {
-    /// The address as the caller wrote it; the entry's `url` when the page never got a final one.
+    /// The URL as the caller wrote it.
     pub requested: String,
-    /// The address to fetch, or why it can never be fetched (a refused scheme, say): then the page is that failure.
-    pub url: Result<Url, PageFailure>,
+    /// The URL to fetch.
+    pub url: Url,
     /// Which engine may serve it.
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
@@ -74,6 +74,28 @@ pub struct PagePlan {
     pub router: Arc<RouterPlan>,
     /// What a browser does with it, if one serves it; shared likewise.
     pub render: Arc<RenderPlan>,
+}
+
+/// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages of
+/// the request are served.
+#[derive(Clone, Debug)]
+pub struct RefusedPage {
+    /// The URL as the caller wrote it; the entry's `url`.
+    pub requested: String,
+    /// Why it is refused.
+    pub failure: PageFailure,
+}
+
+impl PagePlan {
+    /// Whether the page must be rendered whoever serves it: the engine is a browser, or a parameter
+    /// needs one.
+    pub fn needs_javascript(&self) -> bool {
+        match self.engine {
+            Engine::Browser => true,
+            Engine::Http => false,
+            Engine::Smart => self.render.needs_browser(),
+        }
+    }
 }
 
 /// `request`: who may serve the page.

@@ -13,7 +13,7 @@ use trawl_model::{Catalog, Nanodollars, PluginKind};
 pub fn page_plan(url: &str) -> PagePlan {
     PagePlan {
         requested: url.to_owned(),
-        url: Ok(Url::parse(url).expect("an address")),
+        url: Url::parse(url).expect("a URL"),
         engine: Engine::Http,
         fetch: Arc::new(FetchPlan {
             timeout: Duration::from_secs(10),

@@ -4,8 +4,8 @@
 //! one sentence why there is none. The server's address has a grant of its own in the egress room that no caller's URL can use.
 
 mod attempt;
+mod cooldown;
 mod price;
-mod rest;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -26,7 +26,7 @@ use trawl_plugins::Question;
 
 pub use price::TokenPrices;
 
-use rest::Cooldown;
+use cooldown::Cooldown;
 use wire::{Line, Reply};
 
 /// How many times the time of one request a question may take, its retries included.
@@ -60,11 +60,11 @@ pub struct Ai {
     config: AiConfig,
     completions: Url,
     fetcher: Fetcher,
-    places: Semaphore,
+    permits: Semaphore,
     scrubber: Scrubber,
     /// Whether the server was seen to refuse `response_format`.
     is_without_format: AtomicBool,
-    rest: Cooldown,
+    cooldown: Cooldown,
 }
 
 /// An answer that fits its question.
@@ -116,10 +116,10 @@ impl Ai {
         Self {
             completions,
             fetcher,
-            places: Semaphore::new(config.in_flight.max(1)),
+            permits: Semaphore::new(config.in_flight.max(1)),
             scrubber: Scrubber::new(&keys),
             is_without_format: AtomicBool::new(false),
-            rest: Cooldown::default(),
+            cooldown: Cooldown::default(),
             config,
         }
     }
@@ -156,12 +156,12 @@ impl Ai {
     /// # Errors
     /// [`Unavailable`]; then it costs nothing.
     pub async fn ask(&self, question: &Question) -> Result<Answered, Unavailable> {
-        if self.rest.is_on(Instant::now()) {
+        if self.cooldown.is_on(Instant::now()) {
             return Err(Unavailable::Resting);
         }
         let deadline = Instant::now() + self.config.timeout * QUESTION_TIMES;
         let asked = self.ask_by(question, deadline).await;
-        self.rest.note(&asked, Instant::now());
+        self.cooldown.note(&asked, Instant::now());
         if let Err(reason) = &asked {
             tracing::warn!(reason = %reason, "a question to the model was not answered");
         }
@@ -177,10 +177,10 @@ impl Ai {
         question: &Question,
         deadline: Instant,
     ) -> Result<Answered, Unavailable> {
-        let place = timeout_at(deadline - self.config.timeout, self.places.acquire()).await;
+        let place = timeout_at(deadline - self.config.timeout, self.permits.acquire()).await;
         let _place = place.map_err(|_| Unavailable::Busy)?;
         // Others may have found meanwhile that it is down.
-        if self.rest.is_on(Instant::now()) {
+        if self.cooldown.is_on(Instant::now()) {
             return Err(Unavailable::Resting);
         }
         let asked = timeout_at(deadline, self.converse(question, deadline)).await;

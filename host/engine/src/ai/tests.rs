@@ -292,7 +292,7 @@ async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
 async fn want_of_a_place_is_not_taken_for_a_server_that_is_down() {
     let server = Server::saying(&[good()]).await;
     let ai = server.ai();
-    let taken = ai.places.acquire_many(2).await.expect("all places");
+    let taken = ai.permits.acquire_many(2).await.expect("all permits");
     for _ in 0..4 {
         let refused = ai.ask(&question()).await.expect_err("no place");
         assert_eq!(refused, Unavailable::Busy);

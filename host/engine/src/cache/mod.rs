@@ -180,7 +180,7 @@ impl PageCache {
 
     /// Keeps a page, in place of what was kept under this key. It is written later; when too much waits to be written, or the
     /// page is too large, it is not kept.
-    pub fn keep(&self, key: Key, page: StoredPage) {
+    pub fn store(&self, key: Key, page: StoredPage) {
         if page.body.len() as u64 > self.shared.bytes_max / BODY_PART_MAX {
             self.forget(&key);
             return;

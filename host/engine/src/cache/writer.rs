@@ -53,7 +53,7 @@ impl Writer {
         let bytes = page.as_ref().map_or(0, |page| page.body.len());
         if self.shared.is_current(&key, number) {
             let done = match &page {
-                Some(page) => self.keep(&key, number, page),
+                Some(page) => self.store(&key, number, page),
                 None => self.forget(&key),
             };
             self.report(done);
@@ -70,7 +70,7 @@ impl Writer {
         self.shared.queued_pages.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn keep(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
+    fn store(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
         let hash = page.hash.unwrap_or_else(|| blake3::hash(&page.body));
         let known = self.shared.state().index.disk_bytes(&hash);
         let written = match known {

@@ -5,8 +5,9 @@
 
 mod analysis;
 mod cpu;
-mod kept;
+mod output_cache;
 mod outputs;
+mod pool;
 mod workers;
 
 use std::borrow::Cow;
@@ -15,11 +16,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use analysis::Begun;
-pub use analysis::{Analysis, Asking};
-pub use kept::OutputCacheWrite;
+use analysis::FirstStep;
+pub use analysis::{Analysis, PendingQuestion};
+pub use output_cache::OutputCacheWrite;
 pub use outputs::Outputs;
-pub use workers::{Made, Workers};
+pub use workers::{Extraction, Workers};
 
 use trawl_document::{Document, ParseError, ParseLimits};
 use trawl_model::failure::status;
@@ -36,8 +37,8 @@ pub struct Input {
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
-    /// A PNG picture of the page, when a browser made one.
-    pub picture: Option<Bytes>,
+    /// A PNG screenshot of the page, if a browser took one.
+    pub screenshot: Option<Bytes>,
 }
 
 /// CPU time one page took here.
@@ -81,11 +82,11 @@ fn make(
     source: Source<'_>,
 ) -> Outputs {
     let view = source.view(input, &document);
-    let picture = input.picture.as_ref();
-    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, picture, plan);
+    let screenshot = input.screenshot.as_ref();
+    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, screenshot, plan);
     outputs.analysis = begun.map(|begun| match begun {
-        Begun::Done(answer) => Analysis::Done(answer),
-        Begun::Asks(opening) => opening.on_page(document, source, input),
+        FirstStep::Done(answer) => Analysis::Done(answer),
+        FirstStep::Ask(opening) => opening.own_page(document, source, input),
     });
     outputs
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Analysis, Begun};
+use super::analysis::{self, Analysis, FirstStep};
 use trawl_model::failure::status;
 use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
@@ -119,9 +119,9 @@ pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
-) -> (Outputs, Option<Begun>) {
+) -> (Outputs, Option<FirstStep>) {
     let masks = match Masks::make(registry, view, kind, plan) {
         Ok(masks) => masks,
         Err(failure) => return (Outputs::failed(failure), None),
@@ -131,7 +131,7 @@ pub(super) fn make(
         registry,
         &masks.main(view),
         kind,
-        picture,
+        screenshot,
         plan,
         &mut outputs,
     );
@@ -215,14 +215,18 @@ fn contents(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) -> Content {
     let mut pieces = plan.formats.iter().map(|choice| {
         let made = match &choice.format {
-            Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
-            Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
+            Format::Screenshot => {
+                screenshot_of(screenshot).map(|png| Piece::Text(STANDARD.encode(png)))
+            }
+            Format::ScreenshotBytes => {
+                screenshot_of(screenshot).map(|png| Piece::Bytes(png.to_vec()))
+            }
             Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
             Format::Plugin(name) => content(registry, view, kind, name, choice)
                 .and_then(|rendered| piece(registry, rendered, plan)),
@@ -285,9 +289,9 @@ fn read_fields(
     outputs.fields = fields;
 }
 
-/// The picture that the browser made.
-fn painted(picture: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
-    picture.ok_or_else(|| {
+/// The screenshot that the browser took.
+fn screenshot_of(screenshot: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
+    screenshot.ok_or_else(|| {
         PageFailure::new(
             status::BROWSER_FAILED,
             "a screenshot needs a browser; ask for `request: \"browser\"`, and see GET /health whether there is one",

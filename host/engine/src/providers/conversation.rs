@@ -213,7 +213,7 @@ impl Conversation<'_> {
                 body,
                 content_type: scrubber.text(content_type.unwrap_or_default()),
             },
-            picture: page.screenshot.map(Bytes::from),
+            screenshot: page.screenshot.map(Bytes::from),
             rendered: page.rendered,
             variant: variant(&page.variant),
             cost,

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use trawl_sdk::provider::Abilities;
-use url::Url;
 
 use super::Keys;
 use super::breaker::{BreakerKey, Breakers};
@@ -28,8 +27,6 @@ pub enum Payment {
 pub struct ProviderQuery<'a> {
     /// What is asked for.
     pub plan: &'a PagePlan,
-    /// Its address.
-    pub url: &'a Url,
     /// Whether its scripts have to run.
     pub javascript: bool,
     /// Whether the operator's credentials may pay. Decision D102.
@@ -62,13 +59,13 @@ pub(super) fn candidates<'a>(
     wish: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
-    is_open: &dyn Fn(&BreakerKey) -> bool,
+    is_closed: &dyn Fn(&BreakerKey) -> bool,
 ) -> Vec<Candidate> {
     if is_beyond(wish.plan) {
         return Vec::new();
     }
     let router = &wish.plan.router;
-    let needs = needs(wish.plan, wish.url, wish.javascript);
+    let needs = needs(wish.plan, wish.javascript);
     let mut able: Vec<_> = plugins.filter(|plugin| can(plugin, needs, wish)).collect();
     if router.is_pinned {
         able.retain(|plugin| Some(plugin.info().name.as_str()) == router.provider.as_deref());
@@ -89,7 +86,7 @@ pub(super) fn candidates<'a>(
                 continue;
             }
             let breaker = breakers.key(&plugin.info().name, &keys, byok);
-            if is_open(&breaker) {
+            if is_closed(&breaker) {
                 candidates.push(Candidate {
                     plugin: Arc::clone(plugin),
                     keys: Arc::new(keys),

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use trawl_sdk::provider::{Charged, Class, Failure};
-use url::Url;
 
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
@@ -63,8 +62,8 @@ pub struct Providers {
 pub struct VendorPage {
     /// The page.
     pub page: FetchedPage,
-    /// A PNG picture, when it was asked for.
-    pub picture: Option<Bytes>,
+    /// A PNG screenshot, if requested.
+    pub screenshot: Option<Bytes>,
     /// Whether scripts ran, as far as is known.
     pub rendered: Option<bool>,
     /// How the service went about it: `plain`, `js`, …
@@ -158,13 +157,13 @@ impl Providers {
 
     /// The ways to have a page served, in the order they are tried.
     pub fn candidates(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Vec<Candidate> {
-        let open = |key: &_| self.breakers.is_open(key, Instant::now());
+        let is_closed = |key: &_| self.breakers.is_closed(key, Instant::now());
         eligible::candidates(
             registry.providers(),
             wish,
             &self.pooled,
             &self.breakers,
-            &open,
+            &is_closed,
         )
     }
 
@@ -195,14 +194,11 @@ impl Providers {
         &self,
         candidate: &Candidate,
         plan: &PagePlan,
-        url: &Url,
         javascript: bool,
         deadline: Instant,
         is_last: bool,
     ) -> Result<VendorPage, VendorFailure> {
-        let first = self
-            .attempt(candidate, plan, url, javascript, deadline)
-            .await;
+        let first = self.attempt(candidate, plan, javascript, deadline).await;
         let failure = match first {
             Err(failure) => failure,
             served => return served,
@@ -222,9 +218,7 @@ impl Providers {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;
-        let second = self
-            .attempt(candidate, plan, url, javascript, deadline)
-            .await;
+        let second = self.attempt(candidate, plan, javascript, deadline).await;
         match second {
             Ok(page) => Ok(VendorPage {
                 cost: page.cost.saturating_add(failure.cost),
@@ -249,15 +243,14 @@ impl Providers {
     }
 
     /// The counters of a way, for what is billed later.
-    pub fn tally(&self, candidate: &Candidate) -> RouteCounters {
-        self.board.tally(candidate.name(), candidate.payment)
+    pub fn counters(&self, candidate: &Candidate) -> RouteCounters {
+        self.board.counters(candidate.name(), candidate.payment)
     }
 
     async fn attempt(
         &self,
         candidate: &Candidate,
         plan: &PagePlan,
-        url: &Url,
         javascript: bool,
         deadline: Instant,
     ) -> Result<VendorPage, VendorFailure> {
@@ -269,7 +262,7 @@ impl Providers {
             let message = "no time is left to ask it";
             return Err(VendorFailure::of(Class::Unsupported, message));
         }
-        let engagement = AttemptContext {
+        let attempt = AttemptContext {
             javascript,
             time: left,
             grant,
@@ -277,12 +270,12 @@ impl Providers {
         let conversation = Conversation {
             plugin: &candidate.plugin,
             keys: &candidate.keys,
-            task: Arc::new(task(plan, url, &engagement)),
+            task: Arc::new(task(plan, &attempt)),
             deadline,
             fetcher: &self.fetcher,
             calls: &self.calls,
         };
-        let outcome = conversation.hold(url).await;
+        let outcome = conversation.hold(&plan.url).await;
         let elapsed = begun.elapsed();
         if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
             return outcome;

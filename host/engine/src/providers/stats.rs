@@ -115,7 +115,7 @@ impl ProviderStats {
             .increment(cost.0.unsigned_abs());
     }
 
-    pub(super) fn tally(&self, provider: &str, payment: Payment) -> RouteCounters {
+    pub(super) fn counters(&self, provider: &str, payment: Payment) -> RouteCounters {
         RouteCounters {
             counts: self.counts(provider, payment),
             provider: provider.to_owned(),

@@ -20,7 +20,8 @@ pub struct AttemptContext<'a> {
 }
 
 /// The task of an adapter: what the plan asks for, as far as the contract can say it.
-pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task {
+pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
+    let url = &plan.url;
     let fetch = &plan.fetch;
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let mut headers: Vec<(String, String)> = Vec::new();
@@ -34,11 +35,11 @@ pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task
     headers.extend(password.map(|value| ("authorization".to_owned(), text(&value))));
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
-    let wishes = Wishes::of(plan, url);
+    let wishes = Wishes::of(plan);
     Task {
         headers,
         cookies: fetch.cookies.clone(),
-        javascript: engagement.javascript,
+        javascript: attempt.javascript,
         wait_ms: wishes.wait.map(millis),
         wait_for: wishes.wait_for,
         script: wishes.script,
@@ -48,16 +49,16 @@ pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task
             trawl_plan::Pool::Standard | trawl_plan::Pool::Unlimited => Pool::Standard,
         },
         screenshot: wishes.screenshot,
-        time_ms: millis(engagement.time),
-        settings: engagement.grant.settings.to_string(),
-        ..Task::new(sendable(url).as_str(), &engagement.grant.base)
+        time_ms: millis(attempt.time),
+        settings: attempt.grant.settings.to_string(),
+        ..Task::new(sendable(url).as_str(), &attempt.grant.base)
     }
 }
 
 /// What a service must be able to do for a page. Without JavaScript only what needs none is asked.
-pub(super) fn needs(plan: &PagePlan, url: &Url, javascript: bool) -> Abilities {
+pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
     let fetch = &plan.fetch;
-    let wishes = Wishes::of(plan, url);
+    let wishes = Wishes::of(plan);
     let residential = matches!(
         fetch.pool,
         trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
@@ -70,7 +71,7 @@ pub(super) fn needs(plan: &PagePlan, url: &Url, javascript: bool) -> Abilities {
     let has_headers = !fetch.headers.is_empty()
         || fetch.user_agent.is_some()
         || fetch.locale.is_some()
-        || basic_authorization(url).is_some();
+        || basic_authorization(&plan.url).is_some();
     // Where a page was redirected to has to be known when not every place is allowed.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
     let wanted = [
@@ -115,7 +116,7 @@ struct Wishes {
 }
 
 impl Wishes {
-    fn of(plan: &PagePlan, url: &Url) -> Self {
+    fn of(plan: &PagePlan) -> Self {
         let render = &plan.render;
         let wait_for = render.wait.selector.as_ref();
         Self {
@@ -124,7 +125,7 @@ impl Wishes {
                 selector: selector.clone(),
                 time_ms: millis(*time),
             }),
-            script: render.scripts.find(url.path()).cloned(),
+            script: render.scripts.find(plan.url.path()).cloned(),
             screenshot: render.screenshot.map(|picture| match picture.full_page {
                 true => Screenshot::FullPage,
                 false => Screenshot::Window,

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use url::Url;
 
 use super::*;
 use trawl_billing::{Tariff, price};
-use trawl_model::Usage;
 use trawl_net::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
 use trawl_net::fetch::{FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
@@ -96,15 +96,10 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
         Nanodollars::ZERO
     );
     let served = routing
-        .serve(&plan_through, &url, anyone(&CookieJar::new()))
+        .serve(&plan_through, anyone(&CookieJar::new()))
         .await
         .expect("served");
     assert_eq!(served.page.body, BODY.as_bytes());
-    let usage = Usage {
-        content_bytes: served.page.body.len() as u64,
-        pool_price: served.pool_price,
-        ..Usage::default()
-    };
-    let charge = price(&usage, &Tariff::default());
+    let charge = price(&served.usage, &Tariff::default());
     assert_eq!(charge.bytes_transferred, Nanodollars(20 * 9));
 }

@@ -140,10 +140,4 @@ fn begins_like_html(body: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
-mod memory_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod walls_tests;
