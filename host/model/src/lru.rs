@@ -1,6 +1,7 @@
-//! Values in memory within a bound of bytes: what was not used for longest goes first.
+//! A least-recently-used cache in memory, bounded in bytes.
 //!
-//! One lock for all: it is held for a look-up or for taking entries out, never while a value is made or dropped.
+//! One lock for all entries, held for a look-up or for removing entries, never while a value is
+//! made or dropped.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// What one entry takes beside its value: key, place in both maps, allocations.
+/// Overhead of one entry: key, position in both maps, allocations.
 const ENTRY_BYTES: u64 = 256;
 
 /// Values by key. Clones of a value share it.
@@ -35,7 +36,8 @@ struct Entry<V> {
 }
 
 impl<K: Copy + Eq + Hash, V> Lru<K, V> {
-    /// Room for `bytes_max` bytes. A value of more than `1 / part` of them is not kept: it would push out too much for one.
+    /// A cache of `bytes_max` bytes. A value of more than `1 / part` of them is not stored: it
+    /// would evict too much for one.
     pub fn new(bytes_max: u64, part: u64) -> Self {
         Self {
             bytes_max,
@@ -49,12 +51,12 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         }
     }
 
-    /// Whether a value of so many bytes would be kept.
+    /// Whether a value of so many bytes would be stored.
     pub fn has_room_for(&self, bytes: u64) -> bool {
         bytes <= self.value_bytes_max && bytes.saturating_add(ENTRY_BYTES) <= self.bytes_max
     }
 
-    /// The value of a key; it counts as used.
+    /// The value of a key; marks it as used.
     pub fn get(&self, key: &K) -> Option<Arc<V>> {
         self.with(|entries| {
             let used = entries.next_use();
@@ -66,12 +68,12 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         })
     }
 
-    /// Keeps a value that takes so many bytes, in place of the one with this key. One that is too large is not kept, and the
-    /// one with this key is gone.
+    /// Stores a value of so many bytes, replacing the one with this key. One that is too large is
+    /// not stored, and removes the one with this key.
     pub fn insert(&self, key: K, value: Arc<V>, bytes: u64) {
         let has_room = self.has_room_for(bytes);
         let bytes = bytes.saturating_add(ENTRY_BYTES);
-        // Dropped after the lock is free.
+        // Dropped after the lock is released.
         let _gone = self.with(|entries| {
             let mut gone = Vec::new();
             gone.extend(entries.remove(&key));
@@ -93,7 +95,7 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         });
     }
 
-    /// Drops the value of a key.
+    /// Removes the value of a key.
     pub fn remove(&self, key: &K) {
         let _gone = self.with(|entries| entries.remove(key));
     }
@@ -126,7 +128,7 @@ impl<K: Copy + Eq + Hash, V> Entries<K, V> {
 mod tests {
     use super::*;
 
-    /// Room for three values of this size.
+    /// A cache of three values of this size.
     const VALUE: u64 = 1_000;
 
     fn three() -> Lru<u32, u32> {

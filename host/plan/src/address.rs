@@ -1,4 +1,5 @@
-//! Addresses as callers write them: several in one string, schemes left out, schemes that are never fetched.
+//! URLs as callers write them: several in one string, without a scheme, or with a scheme that is
+//! never fetched.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,13 +9,15 @@ use super::PAGES_MAX;
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 
-/// Longest address that is looked at, in bytes. Browsers and servers stop far below.
+/// Longest URL that is parsed, in bytes. Browsers and servers accept far less.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
-/// How far behind a comma is looked for a scheme or a host name (a name has at most 253 bytes): keeps `split` linear.
+/// How many bytes after a comma are searched for a scheme or a host name (a name has at most 253
+/// bytes): keeps `split` linear.
 const LOOK_AHEAD_BYTES: usize = 300;
 
-/// Schemes that people write without `//`, so that `javascript:1` is never taken for a host and its port.
+/// Schemes that people write without `//`, so that `javascript:1` is never parsed as a host and its
+/// port.
 const BARE_SCHEMES: [&str; 14] = [
     "about",
     "blob",
@@ -32,7 +35,7 @@ const BARE_SCHEMES: [&str; 14] = [
     "ws",
 ];
 
-/// The addresses of one `url` parameter: split at commas, blanks trimmed, empty ones left out.
+/// The URLs of one `url` parameter: split at commas, trimmed, empty ones left out.
 ///
 /// A comma separates only where a scheme or a host name follows; a comma inside a path or query
 /// stays. Decision D24: a trailing comma is taken as a slip and dropped. Stops a little above
@@ -58,10 +61,10 @@ pub fn split(text: &str) -> Vec<&str> {
     addresses
 }
 
-/// The address to fetch. A missing scheme is `https`.
+/// Parses the URL to fetch. A missing scheme is `https`.
 ///
 /// # Errors
-/// The failure the page becomes: an address that does not parse, or a scheme other than `http` and `https`.
+/// The failure the page becomes: the URL does not parse, or its scheme is not `http` or `https`.
 pub fn parse(text: &str) -> Result<Url, PageFailure> {
     let refuse = |message: String| PageFailure::new(status::UNREACHABLE_OR_REFUSED, message);
     if text.len() > ADDRESS_BYTES_MAX {
@@ -82,7 +85,7 @@ pub fn parse(text: &str) -> Result<Url, PageFailure> {
     }
 }
 
-/// The scheme an address is written with; `None` when it begins with a host (`example.com:8080/x` does).
+/// The scheme of a written URL; `None` if it begins with a host (`example.com:8080/x` does).
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once(':')?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -128,8 +131,8 @@ fn without_port(authority: &str) -> &str {
     }
 }
 
-/// Whether this is surely a host: an address literal, `localhost`, or a name under a public suffix that exists. `15z` and
-/// `page.html` are not.
+/// Whether this is certainly a host: an IP address, `localhost`, or a name under an existing public
+/// suffix. `15z` and `page.html` are not.
 fn is_host(text: &str) -> bool {
     if let Some(literal) = text
         .strip_prefix('[')

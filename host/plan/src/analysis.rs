@@ -14,7 +14,7 @@ pub struct AnalystChoice {
     pub name: String,
     /// Its options object; the caller's words are its `prompt`.
     pub options: Value,
-    /// The model that it may ask; `None` for what needs none.
+    /// The model that it may ask; `None` if it needs none.
     pub model: Option<ModelSize>,
 }
 

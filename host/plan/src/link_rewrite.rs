@@ -1,4 +1,5 @@
-//! `link_rewrite`: one rule that changes the addresses a page links to, before a crawl follows them and before `links` shows them.
+//! `link_rewrite`: one rule that changes the URLs a page links to, before a crawl follows them and
+//! before `links` shows them.
 //!
 //! Decision D34: the parameter is named and not described. It is
 //! `{"type": "replace", "find", "replace"}` or `{"type": "regex", "pattern", "replace"}` (with `$1`
@@ -17,7 +18,7 @@ use trawl_model::Discovered;
 
 const FIELD: &str = "link_rewrite";
 
-/// How addresses that a page links to are changed.
+/// How the URLs of a page's links are changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkRewrite {
     /// The only host whose links are changed, lower case; `None` is every host.
@@ -81,7 +82,7 @@ impl LinkRewrite {
         })
     }
 
-    /// The addresses after the rule, each once, in their order.
+    /// The URLs after the rule, each once, in their order.
     pub fn rewrite(&self, found: &Discovered) -> Discovered {
         let mut seen = HashSet::with_capacity(found.len());
         let mut rewritten = Discovered::default();
@@ -98,7 +99,7 @@ impl LinkRewrite {
         rewritten
     }
 
-    /// [`rewrite`](Self::rewrite) for a JSON list of addresses; anything else stays as it is.
+    /// [`rewrite`](Self::rewrite) for a JSON list of URLs; anything else is unchanged.
     pub fn rewrite_list(&self, links: Value) -> Value {
         let Value::Array(links) = links else {
             return links;
@@ -110,7 +111,7 @@ impl LinkRewrite {
         rewritten.map(Value::String).collect()
     }
 
-    /// One address. What the rule would make no web address of stays as it was.
+    /// One URL. It is unchanged if the rule would make it something other than a web URL.
     fn apply(&self, link: &str) -> String {
         let is_meant = self.host.as_ref().is_none_or(|host| {
             Url::parse(link).is_ok_and(|url| url.host_str() == Some(host.as_str()))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::catalog::loaded;
 use super::{Catalog, Format, FormatChoice, PlanError, PluginKind};
 
-/// Format of `content` when the caller names none.
+/// Default format of `content`.
 pub const FORMAT_DEFAULT: &str = "raw";
 /// Most formats of one page.
 const FORMATS_MAX: usize = 16;
@@ -26,12 +26,14 @@ pub const SELECTORS: &str = "selectors";
 /// The extractor behind `return_hidden_text`.
 pub const HIDDEN_TEXT: &str = "hidden_text";
 
-/// Chooses the formats of `content`, in the order asked for and without duplicates.
+/// Chooses the formats of `content`, in the requested order and without duplicates.
 ///
-/// `options` holds an options object by format name; `clean_html` is the option `clean` of the format `html`.
+/// `options` has an options object by format name; `clean_html` is the option `clean` of the format
+/// `html`.
 ///
 /// # Errors
-/// A format is not loaded, its options are refused, or options name a format that was not asked for.
+/// A format is not loaded, its options are refused, or options name a format that was not
+/// requested.
 pub fn formats(
     names: &[String],
     mut options: Map<String, Value>,
@@ -129,7 +131,7 @@ fn format_options(
     Ok(options)
 }
 
-/// What the built-in filter parameters ask for.
+/// The built-in filter parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneWish {
     /// `root_selector`.
@@ -144,10 +146,12 @@ pub struct PruneWish {
     pub main_only: bool,
 }
 
-/// Chooses the filters that run before every output: the built-in one, then the caller's own by name.
+/// Chooses the filters that run before every output: the built-in one, then the caller's own by
+/// name.
 ///
 /// # Errors
-/// A filter is not loaded, or its options are refused: a selector that does not parse is told under its own field.
+/// A filter is not loaded, or its options are refused: a selector that does not parse is reported
+/// under its own field.
 pub fn filters(
     prune: PruneWish,
     own: Map<String, Value>,
@@ -209,7 +213,7 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
     Ok(Value::Object(options))
 }
 
-/// What a plugin says of an option, without the option's name when the refusal names it anyway.
+/// A plugin's refusal of an option, without the option's name if the error names it already.
 fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
     let named = reason
         .strip_prefix('`')
@@ -219,7 +223,7 @@ fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
         .unwrap_or(reason)
 }
 
-/// Chooses the extractors asked for by name.
+/// Chooses the extractors requested by name.
 ///
 /// # Errors
 /// One is not loaded, or refuses its options.
@@ -232,7 +236,7 @@ pub fn extractors(
         .collect())
 }
 
-/// Plugins by name with their options; an option value of `null` or `true` stands for no options.
+/// Plugins by name with their options; an option value of `null` or `true` means no options.
 fn named(
     field: &'static str,
     kind: PluginKind,

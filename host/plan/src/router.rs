@@ -23,7 +23,7 @@ const PROVIDERS: [&str; 11] = [
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
 
-/// What a `router` object said.
+/// The fields of a `router` object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterWish {
     /// `mode` as sent.
@@ -32,13 +32,14 @@ pub struct RouterWish {
     pub provider: Option<String>,
     /// `funding` as sent.
     pub funding: Option<String>,
-    /// `token` without blanks around it; `None` when nothing is left.
+    /// `token`, trimmed; `None` if nothing is left.
     pub token: Option<Secret>,
     /// `credentials`, likewise.
     pub credentials: BTreeMap<String, Secret>,
 }
 
-/// The plan of a `router` object; an absent one means `default`, which is off unless the operator sets another.
+/// The plan of a `router` object; an absent one means `default`, which is off unless the operator
+/// sets another.
 ///
 /// Values are trimmed and compared without case; values that are not known count as absent.
 ///

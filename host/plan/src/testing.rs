@@ -1,4 +1,5 @@
-//! Fixtures for the tests of this crate and of the crates above it: plans and a catalogue of plugins.
+//! Fixtures for the tests of this crate and of those that depend on it: plans and a catalogue of
+//! plugins.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the server tells of itself: logs and metrics.
+//! Logs and metrics of the server.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -8,13 +8,13 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Level when nobody says otherwise.
+/// Default log level.
 const LEVEL_DEFAULT: &str = "info";
 /// Upper bounds of the buckets of durations, in seconds.
 const SECONDS_BUCKETS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
-/// How often samples are moved into their buckets when nobody asks for metrics: bounds what waits in memory.
+/// How often samples are moved into their buckets if metrics are not scraped: bounds their memory.
 const UPKEEP_PERIOD: Duration = Duration::from_secs(5);
 
 static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -30,16 +30,16 @@ pub enum TelemetryError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Something is set up already.
+    /// Logs or metrics are already set up.
     #[error("logs or metrics are set up already: {0}")]
     Twice(String),
 }
 
-/// Sets up logs on standard error: for people on a terminal, otherwise a JSON object a line. `filter` is a level, or levels
-/// by target (`info,trawl::page=debug`).
+/// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
+/// is a level, or levels by target (`info,trawl::page=debug`).
 ///
 /// # Errors
-/// [`TelemetryError`] when the filter does not parse, or when it is called twice.
+/// [`TelemetryError`] if the filter does not parse, or on a second call.
 pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     let filter = filter.unwrap_or(LEVEL_DEFAULT);
     let parsed = EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
@@ -60,7 +60,7 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
 /// Sets up metrics. Run [`keep_up`] beside it.
 ///
 /// # Errors
-/// [`TelemetryError::Twice`] when it is called twice.
+/// [`TelemetryError::Twice`] on a second call.
 pub fn start_metrics() -> Result<(), TelemetryError> {
     let twice =
         |error: metrics_exporter_prometheus::BuildError| TelemetryError::Twice(error.to_string());
@@ -101,7 +101,7 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .map_err(|_| TelemetryError::Twice("metrics".to_owned()))
 }
 
-/// Keeps what metrics take in memory bounded; runs until it is dropped.
+/// Bounds the memory of metrics; runs until it is dropped.
 pub async fn keep_up() {
     let mut period = tokio::time::interval(UPKEEP_PERIOD);
     loop {

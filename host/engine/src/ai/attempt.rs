@@ -12,24 +12,24 @@ use super::{Ai, Unavailable};
 use trawl_net::fetch::{ACCEPTED_ENCODING, FetchError};
 use trawl_plugins::Question;
 
-/// Requests for one exchange, the first one included.
+/// Most requests of one exchange, the first one included.
 const TRIES_MAX: u32 = 3;
-/// Pause before the second one; it doubles.
+/// Pause before the first retry; it doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
-/// Longest `Retry-After` that is waited for: a page waits meanwhile.
+/// Longest `Retry-After` that is obeyed: a page waits meanwhile.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 /// Largest reply. The longest answers have some hundred kilobytes.
 const REPLY_BYTES_MAX: usize = 4 << 20;
 
-/// A request that brought no answer.
+/// A request without an answer.
 struct Failed {
     why: Unavailable,
-    /// Whether the same may go better a little later, and after how long the server says so.
+    /// Whether a retry can help, and after which `Retry-After`.
     again: Option<Option<Duration>>,
 }
 
 impl Ai {
-    /// One exchange. A server that refuses `response_format` is asked without.
+    /// One exchange. If the server refuses `response_format`, the request is repeated without it.
     pub(super) async fn complete(
         &self,
         lines: &[Line],
@@ -39,7 +39,7 @@ impl Ai {
         if self.knows_format() {
             let body = wire::request(self.name(), lines, question, Format::Schema);
             match self.tried(body, deadline).await {
-                // What servers answer to a parameter that they do not know.
+                // Servers answer this to an unknown parameter.
                 Err(Unavailable::Status(400 | 422)) => {}
                 decided => return decided,
             }
@@ -107,7 +107,7 @@ impl Ai {
         wire::reply(&body).ok_or_else(|| Failed::for_good(Unavailable::Misfit))
     }
 
-    /// The request as it is sent. Nothing else of the server ever puts the key anywhere.
+    /// The request as it is sent. No other code writes the key anywhere.
     fn sendable(&self, body: Vec<u8>) -> reqwest::Request {
         let mut request = reqwest::Request::new(Method::POST, self.completions.clone());
         let headers = request.headers_mut();

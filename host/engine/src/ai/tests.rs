@@ -14,7 +14,7 @@ use trawl_net::fetch::FetchConfig;
 
 const KEY: &str = "canary-key-7f3a";
 
-/// What the server says next; the last one again and again.
+/// The server's next answers; the last one repeats.
 #[derive(Clone, Debug)]
 enum Says {
     /// A completion with this content and usage.
@@ -83,7 +83,7 @@ impl Server {
                     Says::Status(status, headers) => (status, headers, KEY.to_owned()),
                     Says::Body(body) => (200, "", body.to_owned()),
                     Says::Nothing => {
-                        // Held open until the test ends.
+                        // Stays open until the test ends.
                         tokio::spawn(async move {
                             let _held = stream;
                             std::future::pending::<()>().await;

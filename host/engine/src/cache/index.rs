@@ -1,4 +1,4 @@
-//! Which pages are kept, where, and which were used last. Pure.
+//! Which pages are stored, where, and which were used last. Pure.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Body {
     disk_bytes: u64,
 }
 
-/// All kept pages, in memory.
+/// The index of all stored pages.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     slots: FxHashMap<Key, Slot>,
@@ -53,7 +53,8 @@ impl Index {
         }
     }
 
-    /// Adds a page, in place of the one with this key. A body that no page has any more comes back: its file is to go.
+    /// Adds a page, replacing the one with this key. Returns a body that no page uses any more: its
+    /// file can be deleted.
     pub(super) fn insert(
         &mut self,
         key: Key,
@@ -98,7 +99,7 @@ impl Index {
         self.retain_bodies(|known| known != body);
     }
 
-    /// Removes the pages whose bodies are not wanted.
+    /// Removes the pages whose bodies are missing.
     pub(super) fn retain_bodies(&mut self, is_wanted: impl Fn(&BodyHash) -> bool) {
         let slots = self.slots.iter();
         let unwanted: Vec<Key> = slots
@@ -110,8 +111,8 @@ impl Index {
         }
     }
 
-    /// Removes the pages that were not used for longest until the rest is within both bounds. The bodies that come back are
-    /// to go.
+    /// Evicts the least recently used pages until the rest is within both bounds. The files of the
+    /// returned bodies can be deleted.
     pub(super) fn evict(&mut self, bytes_max: u64, pages_max: usize) -> Vec<BodyHash> {
         let mut unused = Vec::new();
         while self.bytes() > bytes_max || self.slots.len() > pages_max {

@@ -139,7 +139,7 @@ async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_forgotten() {
     let cache = open_with(folder.path(), MIB, MIB);
     let body_of = async |key: &str| {
         let page = cache.find(&hash(key)).await?;
-        // What is made of a page is kept under this hash.
+        // The body is stored under this hash.
         assert!(
             page.body_hash()
                 .is_none_or(|known| known == blake3::hash(&page.body))

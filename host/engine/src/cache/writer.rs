@@ -9,7 +9,7 @@ use super::log::{LogFile, Record};
 use super::policy::StoredPage;
 use super::{Key, Order, PAGES_MAX, Shared, bodies};
 
-/// Bytes the log grows by before it is asked whether to write it anew.
+/// Bytes the log grows by before compaction is considered.
 const COMPACT_STEP_BYTES: u64 = 4 * 1024 * 1024;
 
 struct Writer {
@@ -21,7 +21,7 @@ struct Writer {
     is_failing: bool,
 }
 
-/// Starts the thread. It ends when nobody can give orders any more.
+/// Starts the thread. It ends once the sender of orders is dropped.
 pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) -> io::Result<()> {
     let mut writer = Writer {
         shared,
@@ -94,7 +94,8 @@ impl Writer {
                 unused.extend(state.index.insert(*key, *place, hash, *disk_bytes));
                 unused.extend(state.index.evict(self.shared.bytes_max, PAGES_MAX));
             }
-            // What was kept before is older than what could not be written, or was just replaced by a later order.
+            // The stored page is older than the one that could not be written, or was just replaced
+            // by a later order.
             _ => {
                 unused.extend(state.index.remove(key));
                 if !state.index.has_body(&hash) {
@@ -125,7 +126,7 @@ impl Writer {
         self.log.append(&Record::forgotten(key)).map(drop)
     }
 
-    /// Writes the log anew when it is worth it. This thread alone adds pages, so readers need not wait.
+    /// Compacts the log if that is worth it. Only this thread adds pages, so readers need not wait.
     fn compact(&mut self) -> io::Result<()> {
         if self.log.end() < self.compact_at {
             return Ok(());

@@ -12,23 +12,24 @@ use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, S
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, PluginError, Registry, Rendered};
 
-/// What was made of a page. `failure` is set when a part could not be made; the other parts are still there.
+/// The outputs of a page. `failure` is set if a part could not be made; the other parts are
+/// present.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// Content in the formats asked for; empty strings where a format failed.
+    /// Content in the requested formats; empty strings where a format failed.
     pub content: Content,
-    /// What was read out of the page, as far as it was asked for.
+    /// What was extracted from the page, as far as requested.
     pub fields: Fields,
-    /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
+    /// The page's links, if the plan discovers them; none if it is not HTML.
     pub discovered: Option<Discovered>,
-    /// What the plan's analyst came to: its answer, or a question for a model.
+    /// The state of the plan's analyst: its answer, or a question for a model.
     pub analysis: Option<Analysis>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }
 
 impl Outputs {
-    /// Nothing but a failure.
+    /// A failure without outputs.
     pub fn failed(failure: PageFailure) -> Self {
         Self {
             failure: Some(failure),
@@ -36,7 +37,7 @@ impl Outputs {
         }
     }
 
-    /// The same, to be shared by many: strings of content as JSON has them.
+    /// The same for sharing: strings of content already written as JSON.
     pub(super) fn written(self) -> Self {
         let content = match self.content {
             Content::One(piece) => Content::One(piece.written()),
@@ -52,7 +53,7 @@ impl Outputs {
         Self { content, ..self }
     }
 
-    /// Bytes that they take in memory, about.
+    /// Approximate bytes in memory.
     pub(super) fn bytes(&self) -> u64 {
         let values = [
             &self.fields.links,
@@ -66,7 +67,7 @@ impl Outputs {
         (content_bytes(&self.content) + fields + maps + discovered + size_of::<Self>()) as u64
     }
 
-    /// Keeps a part that succeeded; remembers the first failure.
+    /// The part if it was made; otherwise records the first failure.
     fn keep<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
         made.map_err(|failure| self.failure.get_or_insert(failure))
             .ok()
@@ -114,7 +115,8 @@ fn value_bytes(value: &Value) -> usize {
     inner + size_of::<Value>()
 }
 
-/// Makes every output that `plan` names; the first step of an analysis stands apart, because it may want to keep the page.
+/// Makes every output that `plan` names; the first step of an analysis is separate, because it may
+/// need to own the page.
 pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
@@ -210,7 +212,7 @@ fn keep(
         .map_err(failure_of)
 }
 
-/// The page in every format asked for.
+/// The page in every requested format.
 fn contents(
     registry: &Registry,
     view: &PageView<'_>,
@@ -242,8 +244,8 @@ fn contents(
     }
 }
 
-/// The fields asked for. Metadata and structured data are the whole page's, whatever filters left of it: they mostly stand
-/// outside of its body.
+/// The requested fields. Metadata and structured data cover the whole page, whatever filters left
+/// of it: they are mostly outside its body.
 fn read_fields(
     registry: &Registry,
     whole: &PageView<'_>,
@@ -326,7 +328,7 @@ fn content(
         .map_err(failure_of)
 }
 
-/// Cuts and splits one format's content as the plan says.
+/// Cuts and splits one format's content by the plan.
 fn piece(registry: &Registry, rendered: Rendered, plan: &OutputPlan) -> Result<Piece, PageFailure> {
     match rendered {
         Rendered::Bytes(mut bytes) => {

@@ -1,7 +1,7 @@
 //! A fixed pool of OS threads for work on the CPU.
 //!
-//! Threads of the runtime's blocking pool come and go with the load, and each keeps an allocator
-//! heap of its own; these are as many as cores, and stay.
+//! Threads of the runtime's blocking pool come and go with the load, and each has an allocator heap
+//! of its own. This pool has one thread per core for as long as it lives.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The pool. Its threads end when it is dropped, after the jobs that they run.
+/// The pool. Its threads end once it is dropped, after their current jobs.
 #[derive(Debug)]
 pub(super) struct Pool {
     jobs: Sender<Job>,

@@ -1,4 +1,5 @@
-//! One conversation: the adapter says what to send, we send, it says what the reply means.
+//! One conversation with a provider: the adapter makes a request, the host sends it, the adapter
+//! interprets the reply.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,14 +17,15 @@ use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher, without_userinfo};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 
-/// Exchanges of one conversation: what the most talkative service needs when each poll comes back early, twice.
+/// Most exchanges of one conversation: twice what the provider with the most polls needs if each
+/// comes back early.
 pub const ROUNDS_MAX: usize = 12;
-/// Time for a request that stops a job of a conversation that was given up.
+/// Time for the request that cancels the job of an abandoned conversation.
 const CANCEL_TIME_MAX: Duration = Duration::from_secs(10);
-/// Time kept back, so that the end of a conversation is told rather than cut off.
+/// Time reserved, so that the end of a conversation is reported rather than cut off.
 const HAND_OVER_TIME: Duration = Duration::from_millis(20);
 
-/// A conversation to be held.
+/// One conversation.
 pub(super) struct Conversation<'a> {
     pub(super) plugin: &'a Arc<ProviderPlugin>,
     pub(super) keys: &'a Keys,
@@ -34,7 +36,7 @@ pub(super) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Holds it to its end.
+    /// Runs it to its end.
     ///
     /// # Errors
     /// [`VendorFailure`], without a secret in its text.
@@ -77,7 +79,8 @@ impl Conversation<'_> {
                     return self.page(*page, last, url, scrubber);
                 }
                 Step::Failed(failure) => {
-                    // A job whose end the adapter has not seen goes on costing; what it says it cost has ended.
+                    // A job that the adapter has not seen end keeps costing; one that it reports as
+                    // charged has ended.
                     if failure.cost.charged == Charged::Yes {
                         cancel.request = None;
                     }
@@ -107,7 +110,7 @@ impl Conversation<'_> {
             if let Step::Failed(failure) = &mut step
                 && failure.class == Class::Unsupported
             {
-                // Something was sent, so it is no answer to "can you do this".
+                // A request was sent, so this is no answer to "can you do this".
                 failure.class = Class::BadRequest;
             }
         }
@@ -132,7 +135,7 @@ impl Conversation<'_> {
         match tokio::time::timeout(time, exchange).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(FetchError::TooLarge(bytes_max))) => {
-                // The page's doing: another try would only be paid again.
+                // Caused by the page: a retry would only cost again.
                 let message = format!("its reply is larger than {bytes_max} bytes");
                 let failure = VendorFailure::of(Class::TargetFailed, message);
                 Err(VendorFailure {
@@ -162,7 +165,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// The page of the adapter's last step, whose body may be that of the last reply.
+    /// The page of the adapter's last step; its body may be that of the last reply.
     fn page(
         &self,
         page: Page,
@@ -176,7 +179,8 @@ impl Conversation<'_> {
             Content::Text(text) => text.into(),
         };
         let cost = match page.cost.charged {
-            // Nobody told: a page that was served was hardly free, so it is priced as the cheapest that there is.
+            // Unknown cost: a served page was hardly free, so the provider's lowest price is
+            // assumed.
             Charged::Unknown => self.grant().prices.least,
             Charged::Yes | Charged::No => self.dollars(&page.cost),
         };
@@ -221,7 +225,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// Calls the adapter where blocking harms nobody, no more at once than cores.
+    /// Calls the adapter on a blocking thread, at most as many at once as cores.
     async fn call<R: Send + 'static>(
         &self,
         call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
@@ -246,7 +250,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// What a cost is in dollars. A unit that the operator has no price for costs nothing, and is logged.
+    /// The cost in dollars. A unit without a price in the manifest costs nothing, and is logged.
     fn dollars(&self, cost: &Cost) -> Nanodollars {
         let prices = &self.grant().prices;
         if let Some(unit) = prices.unpriced(cost) {
@@ -261,7 +265,7 @@ impl Conversation<'_> {
     }
 }
 
-/// The body of a finished page once more: an adapter may have decoded it.
+/// Scrubs the body of a finished page again: an adapter may have decoded it.
 fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
     if let Step::Done(page) = &mut step {
         page.content = match std::mem::replace(&mut page.content, Content::Reply) {
@@ -273,7 +277,7 @@ fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
     step
 }
 
-/// A word for `costs.vendor.route`, whatever the adapter says.
+/// The route's suffix in `costs.vendor.route`, cleaned of what does not belong there.
 fn variant(said: &str) -> String {
     let word = said.chars().take(40);
     let word: String = word
@@ -285,7 +289,8 @@ fn variant(said: &str) -> String {
     word
 }
 
-/// What is sent when a conversation is given up, however that comes: by its deadline, or because nobody waits any more.
+/// The request that cancels a job at the provider, sent if the conversation is abandoned: at its
+/// deadline, or because its future was dropped.
 struct Cancel {
     request: Option<reqwest::Request>,
     fetcher: Fetcher,
@@ -301,7 +306,7 @@ impl Drop for Cancel {
         };
         let fetcher = self.fetcher.clone();
         runtime.spawn(async move {
-            // Its address was checked when it was prepared.
+            // Its URL was checked when it was prepared.
             let sent = fetcher.exchange(request, 64 * 1024, |_| true);
             if !matches!(tokio::time::timeout(CANCEL_TIME_MAX, sent).await, Ok(Ok(_))) {
                 tracing::warn!("a job at a provider could not be cancelled");

@@ -1,5 +1,5 @@
-//! From an adapter's request to one that can be sent: its destination checked, credentials filled in. Nothing else of the server
-//! ever puts a provider's key anywhere.
+//! Turns an adapter's request into one that can be sent: its destination checked, credentials
+//! filled in. No other code writes a provider's key anywhere.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,9 +17,9 @@ use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
 
-/// Largest body of a request: what vendors take, and enough for a page's form.
+/// Largest body of a request: what providers accept, and enough for a page's form.
 const BODY_BYTES_MAX: usize = 8 << 20;
-/// Methods that vendors pass on to a target.
+/// Methods that providers forward to a target.
 const METHODS: [Method; 7] = [
     Method::GET,
     Method::POST,
@@ -34,7 +34,7 @@ const METHODS: [Method; 7] = [
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     secrets: BTreeMap<String, Secret>,
-    /// Made when it is first needed: once for a page.
+    /// Built on first use: once per page.
     scrubber: OnceLock<Arc<Scrubber>>,
 }
 
@@ -44,7 +44,7 @@ impl Keys {
         self.secrets.values().map(Secret::expose)
     }
 
-    /// What finds them in what a service answers.
+    /// Finds them in a provider's replies.
     pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
         self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
     }
@@ -72,10 +72,11 @@ impl FromIterator<(String, Secret)> for Keys {
 /// Why a request is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The adapter asks for something that it may not have.
+    /// The adapter requests something that it may not have.
     #[error("{0}")]
     Adapter(String),
-    /// What the caller wants of the page cannot be sent: a header that is too long, a credential in the page's own address.
+    /// What the caller requests cannot be sent: a header that is too long, or a credential in the
+    /// page's own URL.
     #[error("{0}")]
     Task(String),
 }
@@ -86,10 +87,10 @@ impl From<String> for Refused {
     }
 }
 
-/// The request as it is sent, credentials filled in.
+/// The request as it is sent, with credentials.
 ///
 /// # Errors
-/// [`Refused`]: what the adapter, or the caller through it, asks for and may not have.
+/// [`Refused`]: the adapter, or the caller through it, requests something it may not have.
 pub fn prepare(
     asked: &Request,
     task: &Task,
@@ -127,7 +128,7 @@ pub fn prepare(
     let of_caller = !task.headers.is_empty() || !task.cookies.is_empty();
     for (name, value) in &asked.headers {
         let checked = header::check(name, value).map_err(|reason| match of_caller {
-            // One of the caller's that has become too long by the adapter's prefix.
+            // A header of the caller that the adapter's prefix made too long.
             true => Refused::Task(reason),
             false => Refused::Adapter(reason),
         });
@@ -145,8 +146,8 @@ pub fn prepare(
     Ok(request)
 }
 
-/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there. A name
-/// in braces that the caller wrote is only text.
+/// Refuses a credential outside `credentials`: its value, or its name in braces as if it were
+/// filled in there. A name in braces that the caller wrote is only text.
 fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Result<(), Refused> {
     let scrubber = keys.scrubber();
     let names = |bytes: &[u8]| {
@@ -177,7 +178,7 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
     .into())
 }
 
-/// What of a task a caller wrote.
+/// The parts of a task that the caller wrote.
 fn texts(task: &Task) -> impl Iterator<Item = &[u8]> {
     let pairs = task.headers.iter().chain(&task.cookies);
     let pairs = pairs.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);

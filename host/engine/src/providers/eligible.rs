@@ -1,5 +1,5 @@
-//! Which services may serve a page, in which order, and who pays. A pure function. Spec S17,
-//! Spec S20.
+//! Which providers may serve a page, in which order, and who pays. A pure function. Spec S17, Spec
+//! S20.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use trawl_model::VendorUse;
 use trawl_plan::{Funding, PagePlan};
 use trawl_plugins::ProviderPlugin;
 
-/// Whose credentials pay a service.
+/// Whose credentials pay a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Payment {
     /// The caller's.
@@ -22,20 +22,20 @@ pub enum Payment {
     Pooled,
 }
 
-/// A page that is wanted of a service.
+/// A page that a provider may serve.
 #[derive(Clone, Copy)]
 pub struct ProviderQuery<'a> {
-    /// What is asked for.
+    /// The page's plan.
     pub plan: &'a PagePlan,
-    /// Whether its scripts have to run.
+    /// Whether its scripts must run.
     pub javascript: bool,
     /// Whether the operator's credentials may pay. Decision D102.
     pub may_pool: bool,
-    /// Whether the page may cost what a service with this charge costs.
+    /// Whether the page's reservation covers a provider with this charge.
     pub affords: &'a (dyn Fn(VendorUse) -> bool + Sync),
 }
 
-/// One way to have a page served.
+/// One provider route.
 #[derive(Clone)]
 pub struct Candidate {
     pub(super) plugin: Arc<ProviderPlugin>,
@@ -52,8 +52,10 @@ impl Candidate {
     }
 }
 
-/// The ways to have a page served: the preferred service first, then in the order of the manifest; each on the caller's own
-/// key where there is one, otherwise on the operator's. Left out is what cannot do the page, cannot be paid, or whose key or service failed a short while ago.
+/// The provider routes of a page: the preferred provider first, then in the order of the manifest;
+/// each on the caller's own key if there is one, otherwise on the operator's. Left out are
+/// providers that cannot serve the page, that the reservation does not cover, or whose breaker is
+/// open.
 pub(super) fn candidates<'a>(
     plugins: impl Iterator<Item = &'a Arc<ProviderPlugin>>,
     wish: &ProviderQuery<'_>,
@@ -70,7 +72,7 @@ pub(super) fn candidates<'a>(
     if router.is_pinned {
         able.retain(|plugin| Some(plugin.info().name.as_str()) == router.provider.as_deref());
     }
-    // Stable: those that are not preferred keep their order.
+    // A stable sort: the others remain in order.
     able.sort_by_key(|plugin| Some(plugin.info().name.as_str()) != router.provider.as_deref());
     let may_pool = wish.may_pool && router.funding == Funding::Any;
     let mut candidates = Vec::new();
@@ -99,7 +101,7 @@ pub(super) fn candidates<'a>(
     candidates
 }
 
-/// The caller's key for a service. One with several credentials takes none. Spec S18.
+/// The caller's key for a provider. One with several credentials takes none. Spec S18.
 fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
     let [name] = plugin.grant().credentials.as_slice() else {
         return None;
@@ -119,7 +121,7 @@ fn can(plugin: &ProviderPlugin, needs: Abilities, wish: &ProviderQuery<'_>) -> b
     };
     let country = Abilities::COUNTRY | Abilities::COUNTRY_RESIDENTIAL;
     let asks_country = wish.plan.fetch.country_code.is_some();
-    // Residential addresses: either ability for countries will do, and `needs` has left them out.
+    // Residential proxies: either ability for countries will do, and `needs` has left them out.
     let has_country = able.without(country) != able;
     able.contains(needs) && (!asks_country || has_country)
 }

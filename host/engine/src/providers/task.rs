@@ -1,4 +1,4 @@
-//! What a page's plan means for a service.
+//! The task of an adapter for a page's plan.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use trawl_net::fetch::{basic_authorization, without_userinfo};
 use trawl_plan::PagePlan;
 use trawl_plugins::Grant;
 
-/// How a service is asked for a page.
+/// What a task needs besides the plan.
 pub struct AttemptContext<'a> {
     /// Whether scripts run.
     pub javascript: bool,
@@ -19,7 +19,7 @@ pub struct AttemptContext<'a> {
     pub grant: &'a Grant,
 }
 
-/// The task of an adapter: what the plan asks for, as far as the contract can say it.
+/// The task of an adapter: the page's plan, as far as the contract can express it.
 pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     let url = &plan.url;
     let fetch = &plan.fetch;
@@ -55,7 +55,8 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     }
 }
 
-/// What a service must be able to do for a page. Without JavaScript only what needs none is asked.
+/// The abilities a provider needs for a page. Without JavaScript only parameters that need none
+/// count.
 pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
     let fetch = &plan.fetch;
     let wishes = Wishes::of(plan);
@@ -64,7 +65,7 @@ pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
         trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
     );
     let country = match residential {
-        // Through residential addresses either will do; `can` knows.
+        // With residential proxies either will do; `can` decides.
         true => Abilities::NOTHING,
         false => Abilities::COUNTRY,
     };
@@ -72,7 +73,7 @@ pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
         || fetch.user_agent.is_some()
         || fetch.locale.is_some()
         || basic_authorization(&plan.url).is_some();
-    // Where a page was redirected to has to be known when not every place is allowed.
+    // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
     let wanted = [
         (true, Abilities::SERVES),
@@ -93,7 +94,8 @@ pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
     wanted.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
 }
 
-/// Whether the plan asks for something that no service can be asked for: steps of a browser, scripts before the page's own.
+/// Whether the plan needs something that no provider can do: browser steps, or scripts before the
+/// page's own.
 pub(super) fn is_beyond(plan: &PagePlan) -> bool {
     let render = &plan.render;
     let wait = &render.wait;
@@ -107,7 +109,7 @@ pub(super) fn is_beyond(plan: &PagePlan) -> bool {
             .is_some_and(|picture| picture.clip.is_some())
 }
 
-/// The parts of a plan that a browser of the service would do.
+/// The parts of a plan for the provider's browser.
 struct Wishes {
     wait: Option<Duration>,
     wait_for: Option<WaitFor>,
@@ -140,7 +142,7 @@ fn wants_bytes(plan: &PagePlan) -> bool {
         .any(|choice| matches!(&choice.format, trawl_plan::Format::Plugin(name) if name == "bytes"))
 }
 
-/// The address as servers get it. A password in it is a header of its own.
+/// The URL as servers receive it. A password in it becomes a header.
 fn sendable(url: &Url) -> Url {
     let mut url = without_userinfo(url.clone());
     url.set_fragment(None);

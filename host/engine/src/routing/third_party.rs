@@ -26,7 +26,7 @@ use crate::providers::{
 const ROUTES_MAX: usize = 12;
 /// Statuses with which a site blocks a client. Decision D91.
 const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
-/// The error of a page that every route was blocked from, whatever its status says: such pages cost
+/// The error of a page that every route was blocked from, whatever its status is: such pages cost
 /// nothing. Spec S3.
 const BLOCKED: &str = "the site turned every route away: blocked";
 
@@ -303,9 +303,9 @@ impl Attempts {
         }));
     }
 
-    /// Adds the providers that failed before the page was served to its metadata. Decision D16: like
-    /// the other keys that are always added, since a caller with a wrong key would never learn of
-    /// it otherwise.
+    /// Adds the providers that failed before the page was served to its metadata. Decision D16:
+    /// like the other keys that are always added, since a caller with a wrong key would never learn
+    /// of it otherwise.
     pub(super) fn add_metadata(&self, served: &mut Served) {
         if !self.log.is_empty() {
             let attempts = Value::Array(self.log.clone());

@@ -1,4 +1,4 @@
-//! Tables of texts and the addresses in them, and what holds for every text.
+//! Tables of texts and the URLs in them, and properties of every text.
 
 use proptest::prelude::*;
 

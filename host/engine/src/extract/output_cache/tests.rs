@@ -12,7 +12,7 @@ use trawl_model::{Content, Fields, PageFailure, Piece};
 use trawl_plan::{Chunking, FormatChoice};
 use trawl_plugins::{Plugins, PluginsConfig};
 
-/// What a plan can have called, under the names that it uses.
+/// The plugins that a plan can call, under the names that it uses.
 fn guests() -> Vec<Guest> {
     let extractors = [LINKS, METADATA, JSON_DATA, SELECTORS, HIDDEN_TEXT, "mine"];
     let mut guests = vec![
@@ -25,7 +25,7 @@ fn guests() -> Vec<Guest> {
     guests
 }
 
-/// A registry of these guests; the lines are further ones of each entry.
+/// A registry of these plugins; the lines are added to each entry.
 fn registry(guests: &[Guest], lines: &str) -> Arc<Registry> {
     let folder = TempDir::new().expect("a folder");
     let mut manifest = String::new();

@@ -152,7 +152,7 @@ async fn a_refused_page_holds_up_its_host_only() {
         .expect("a refusal");
     let url =
         Url::parse(&format!("http://127.0.0.2:{}/", other.address.port())).expect("an address");
-    // Nobody listens at the second address, but it was contacted.
+    // The second IP address has no listener, but it was contacted.
     let failure = fetch(&route, &plan(TEN), &url)
         .await
         .expect_err("nobody listens");

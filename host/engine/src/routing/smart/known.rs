@@ -1,4 +1,4 @@
-//! Verdicts on kept pages, so that a page which is asked for again is not looked at again.
+//! Cached verdicts on cached pages, so that a page is judged once.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use trawl_model::lru::Lru;
 /// Bytes of all: about 16,000 pages.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What [`judge`] said of pages whose body is known by its hash. One for the whole server.
+/// Verdicts of [`judge`] by the hash of the body. One for the whole server.
 #[derive(Debug)]
 pub(crate) struct KnownVerdicts(Lru<blake3::Hash, Verdict>);
 

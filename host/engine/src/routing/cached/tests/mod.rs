@@ -1,4 +1,4 @@
-//! The cache before a site on loopback that counts its requests.
+//! The cache in front of a loopback site that counts its requests.
 
 mod redirects;
 mod revalidated;
@@ -29,7 +29,8 @@ use trawl_plan::{CachePlan, Pool, RedirectGate};
 const TWO_DAYS: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// What a site answers to a request: status line, headers and body as they are sent, and nothing at all when empty.
+/// A site's answer to a request: status line, headers and body as they are sent; empty closes the
+/// connection.
 type Site = dyn Fn(&str) -> String + Send + Sync;
 
 struct World {
@@ -138,7 +139,7 @@ impl World {
         plan
     }
 
-    /// Heads of the requests since this was last asked.
+    /// Heads of the requests since the last call.
     fn seen(&self) -> Vec<String> {
         std::mem::take(&mut *self.seen.lock().expect("requests"))
     }

@@ -73,7 +73,7 @@ async fn a_redirect_that_leads_elsewhere_now_is_not_taken_for_the_kept_page() {
     );
 }
 
-/// Notes what it is asked and says no to addresses that contain `refused`.
+/// Records what it is asked and refuses URLs that contain `refused`.
 struct Gate(Mutex<Vec<Url>>);
 
 impl RedirectGate for Gate {

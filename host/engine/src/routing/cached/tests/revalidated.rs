@@ -1,4 +1,4 @@
-//! Pages that have outlived their time.
+//! Pages older than their maximum age.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is kept, and for whom.
+//! What is cached, and for whom.
 
 use super::*;
 use crate::routing::tests::anyone;

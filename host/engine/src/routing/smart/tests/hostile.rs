@@ -1,4 +1,5 @@
-//! Broken and hostile source: nothing panics, nothing takes more than linear time, and the cut is the browsers'.
+//! Broken and hostile source: nothing panics, nothing takes more than linear time, and tags end
+//! where browsers end them.
 
 use std::time::{Duration, Instant};
 
