@@ -69,14 +69,14 @@ pub fn parse(text: &str) -> Result<Url, PageFailure> {
     let refuse = |message: String| PageFailure::new(status::UNREACHABLE_OR_REFUSED, message);
     if text.len() > ADDRESS_BYTES_MAX {
         return Err(refuse(format!(
-            "the address is longer than {ADDRESS_BYTES_MAX} bytes"
+            "the URL is longer than {ADDRESS_BYTES_MAX} bytes"
         )));
     }
     let url = match scheme(text) {
         Some(_) => Url::parse(text),
         None => Url::parse(&format!("https://{}", text.trim_start_matches('/'))),
     }
-    .map_err(|error| refuse(format!("not an address that can be fetched: {error}")))?;
+    .map_err(|error| refuse(format!("not a valid URL: {error}")))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
         other => Err(refuse(format!(

@@ -150,9 +150,10 @@ pub fn pattern(field: &'static str, entry: &str) -> Result<Pattern, PlanError> {
     if entry.contains(REGEX_IN_PATH) {
         return expression::compile(field, entry, entry).map(Pattern::Regex);
     }
-    let text = match entry.contains("://") || entry.starts_with('/') {
-        true => entry.to_owned(),
-        false => format!("/{entry}"),
+    let text = if entry.contains("://") || entry.starts_with('/') {
+        entry.to_owned()
+    } else {
+        format!("/{entry}")
     };
     Ok(Pattern::Text(text))
 }

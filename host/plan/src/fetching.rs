@@ -98,9 +98,10 @@ pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
 /// The pool of the flat-rate routes, or the nearest one. Spec S27.
 pub fn unlimited_pool(configured: &[ConfiguredPool]) -> Pool {
     let is_configured = configured.iter().any(|known| known.pool == Pool::Unlimited);
-    match is_configured {
-        true => Pool::Unlimited,
-        false => Pool::Standard,
+    if is_configured {
+        Pool::Unlimited
+    } else {
+        Pool::Standard
     }
 }
 

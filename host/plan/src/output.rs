@@ -65,7 +65,7 @@ pub fn formats(
         Some(stray) => {
             let stray: String = stray.chars().take(64).collect();
             let reason = format!(
-                "`{stray}` is not among the formats of `return_format`; options stand under a format's name"
+                "`{stray}` is not among the formats of `return_format`; options are keyed by format name"
             );
             Err(PlanError::new("format_options", reason))
         }

@@ -31,7 +31,7 @@ pub enum TelemetryError {
         reason: String,
     },
     /// Logs or metrics are already set up.
-    #[error("logs or metrics are set up already: {0}")]
+    #[error("logs or metrics are already set up: {0}")]
     Twice(String),
 }
 
@@ -62,39 +62,42 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
 /// # Errors
 /// [`TelemetryError::Twice`] on a second call.
 pub fn start_metrics() -> Result<(), TelemetryError> {
-    let twice =
+    let already_set =
         |error: metrics_exporter_prometheus::BuildError| TelemetryError::Twice(error.to_string());
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
-        .map_err(twice)?;
+        .map_err(already_set)?;
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
     metrics::describe_counter!(
         "trawl_outputs_total",
-        "Pages whose outputs were made before (hit) or not (miss)"
+        "Output cache look-ups by outcome: hit or miss"
     );
-    metrics::describe_gauge!("trawl_outputs_bytes", "Memory of outputs that are kept");
-    metrics::describe_counter!("trawl_smart_total", "Pages that needed a browser, by rule");
+    metrics::describe_gauge!("trawl_outputs_bytes", "Bytes of cached outputs in memory");
+    metrics::describe_counter!(
+        "trawl_smart_total",
+        "Pages for which smart mode chose a browser, by rule"
+    );
     metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
     metrics::describe_counter!(
         "trawl_browser_crashes_total",
-        "Pages lost with their browser"
+        "Pages lost to a browser crash"
     );
-    metrics::describe_counter!("trawl_browser_recycles_total", "Browsers replaced");
-    metrics::describe_gauge!("trawl_browser_tabs", "Pages open in browsers");
+    metrics::describe_counter!(
+        "trawl_browser_recycles_total",
+        "Browsers replaced in regular operation"
+    );
+    metrics::describe_gauge!("trawl_browser_tabs", "Open browser tabs");
     metrics::describe_histogram!(
         "trawl_browser_tab_wait_seconds",
         metrics::Unit::Seconds,
-        "Time that pages waited for a tab"
+        "Time that pages waited for a browser tab"
     );
-    metrics::describe_counter!(
-        "trawl_page_bytes_total",
-        "Bytes of the decoded bodies of pages"
-    );
+    metrics::describe_counter!("trawl_page_bytes_total", "Decoded bytes of page bodies");
     metrics::describe_histogram!(
         "trawl_request_seconds",
-        "Time until an answer began, by route"
+        "Time to the first byte of an answer, by route"
     );
     METRICS
         .set(handle)
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_filter_is_told() {
+    fn an_invalid_filter_is_refused() {
         assert!(matches!(
             start_logs(Some("trawl=loud")),
             Err(TelemetryError::Filter { .. })

@@ -95,7 +95,7 @@ pub enum Unavailable {
     #[error("the model's server answered {0}")]
     Status(u16),
     /// Nothing was sent: the server failed repeatedly and has a cooldown.
-    #[error("the model failed several times, it is asked again in a while")]
+    #[error("the model failed several times, try again later")]
     Resting,
     /// The answer does not fit the question. Its text is not shown: nothing in it was checked.
     #[error("the model's answer does not fit the question")]

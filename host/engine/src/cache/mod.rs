@@ -290,7 +290,7 @@ impl Shared {
                     .slot(key)
                     .is_some_and(|now| now.body == slot.body)
                 {
-                    tracing::warn!(error = %error, body = %slot.body, "a kept page cannot be read; it is dropped");
+                    tracing::warn!(error = %error, body = %slot.body, "a cached page cannot be read, it is removed");
                     state.index.drop_body(&slot.body);
                     bodies::remove(&self.folder, &slot.body);
                 }

@@ -153,7 +153,7 @@ impl Writer {
             Err(error) => {
                 metrics::counter!("trawl_cache_errors_total").increment(1);
                 if !self.is_failing {
-                    tracing::warn!(error = %error, "pages cannot be kept in the page cache");
+                    tracing::warn!(error = %error, "the page cache cannot be written");
                 }
                 self.is_failing = true;
             }

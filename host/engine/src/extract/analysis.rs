@@ -127,13 +127,15 @@ impl FirstQuestion {
         let page = OwnedPage {
             document,
             kept: self.kept,
-            text: match needs.source {
-                true => source.text.into_owned(),
-                false => String::new(),
+            text: if needs.source {
+                source.text.into_owned()
+            } else {
+                String::new()
             },
-            body: match needs.body {
-                true => input.body.clone(),
-                false => Bytes::new(),
+            body: if needs.body {
+                input.body.clone()
+            } else {
+                Bytes::new()
             },
             content_type: input.content_type.clone(),
             charset: source.charset,

@@ -235,12 +235,11 @@ fn contents(
         };
         outputs.keep(made).unwrap_or(Piece::Text(String::new()))
     });
-    match plan.single_format {
-        true => pieces.next().map_or_else(Content::default, Content::One),
-        false => {
-            let names = plan.formats.iter().map(|choice| choice.name.clone());
-            Content::ByFormat(names.zip(pieces).collect())
-        }
+    if plan.single_format {
+        pieces.next().map_or_else(Content::default, Content::One)
+    } else {
+        let names = plan.formats.iter().map(|choice| choice.name.clone());
+        Content::ByFormat(names.zip(pieces).collect())
     }
 }
 

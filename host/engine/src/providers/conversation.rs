@@ -52,7 +52,7 @@ impl Conversation<'_> {
             .unwrap_or(self.deadline);
         let held = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
         let late = || {
-            let message = "it did not answer in the time that the page has";
+            let message = "it did not answer before the timeout of the page";
             Err(VendorFailure::of(Class::ProviderTimeout, message))
         };
         let outcome = held.unwrap_or_else(|_| late());
@@ -115,7 +115,7 @@ impl Conversation<'_> {
             }
         }
         Err(VendorFailure::adapter(format!(
-            "its adapter wants more than {ROUNDS_MAX} exchanges"
+            "its adapter needs more than {ROUNDS_MAX} exchanges"
         )))
     }
 
@@ -144,7 +144,7 @@ impl Conversation<'_> {
                 })
             }
             Ok(Err(error)) => {
-                let message = format!("it cannot be asked: {error}");
+                let message = format!("it cannot be reached: {error}");
                 Err(VendorFailure::of(Class::ProviderError, message))
             }
             Err(_) => {
@@ -191,7 +191,10 @@ impl Conversation<'_> {
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
                 .ok_or_else(|| VendorFailure {
                     cost,
-                    ..VendorFailure::of(Class::Drift, "it tells a final address that is none")
+                    ..VendorFailure::of(
+                        Class::Drift,
+                        "it reports a final URL that is not a web URL",
+                    )
                 })?,
         };
         let headers = scrubber.pairs(page.headers.unwrap_or_default());
@@ -201,7 +204,7 @@ impl Conversation<'_> {
         let content_type = told.map(|(_, value)| value.clone()).or(page.content_type);
         let status = page.status.unwrap_or(200);
         if !(100..1000).contains(&status) {
-            let message = format!("it tells a status {status}, which is none");
+            let message = format!("it reports the invalid status {status}");
             return Err(VendorFailure {
                 cost,
                 ..VendorFailure::of(Class::Drift, message)

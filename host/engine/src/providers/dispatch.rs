@@ -100,26 +100,25 @@ pub fn prepare(
     let method = Method::from_bytes(asked.method.as_bytes())
         .ok()
         .filter(|method| METHODS.contains(method))
-        .ok_or_else(|| format!("it asks for the method `{}`", shown(&asked.method)))?;
-    let mut url =
-        Url::parse(&asked.url).map_err(|_| "it asks for an address that is none".to_owned())?;
+        .ok_or_else(|| format!("it requests the method `{}`", shown(&asked.method)))?;
+    let mut url = Url::parse(&asked.url).map_err(|_| "it requests an invalid URL".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        let reason =
-            "it puts a user name into the address, credentials are marked under `credentials`";
+        let reason = "it puts a user name into the URL, credentials are marked under `credentials`";
         return Err(reason.to_owned().into());
     }
     if !grant.allows(&url) {
         let origin = shown(&url.origin().ascii_serialization());
-        return Err(format!("it asks for `{origin}`, which its `hosts` do not grant").into());
+        return Err(format!("it requests `{origin}`, which its `hosts` do not grant").into());
     }
     if asked.body.len() > BODY_BYTES_MAX {
         let reason = format!(
             "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
             asked.body.len()
         );
-        return Err(match task.body.len() > BODY_BYTES_MAX / 2 {
-            true => Refused::Task(reason),
-            false => Refused::Adapter(reason),
+        return Err(if task.body.len() > BODY_BYTES_MAX / 2 {
+            Refused::Task(reason)
+        } else {
+            Refused::Adapter(reason)
         });
     }
     refuse_strays(asked, task, grant, keys)?;
@@ -157,14 +156,14 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
     };
     let mut of_task = texts(task);
     if of_task.any(|text| scrubber.finds(text)) {
-        let reason = "the page that is wanted has a credential of the provider in it";
+        let reason = "the requested page has a credential of the provider in it";
         return Err(Refused::Task(reason.to_owned()));
     }
     let is_named = texts(task).any(names);
     let is_stray = |bytes: &[u8]| scrubber.finds(bytes) || !is_named && names(bytes);
     let mut headers = asked.headers.iter();
-    let place = if is_stray(asked.url.as_bytes()) {
-        "address"
+    let part = if is_stray(asked.url.as_bytes()) {
+        "URL"
     } else if is_stray(&asked.body) {
         "body"
     } else if headers.any(|(name, value)| is_stray(name.as_bytes()) || is_stray(value.as_bytes())) {
@@ -173,7 +172,7 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
         return Ok(());
     };
     Err(format!(
-        "it puts a credential into the {place}, credentials are only marked under `credentials`"
+        "it puts a credential into the {part}, credentials are only marked under `credentials`"
     )
     .into())
 }
@@ -201,7 +200,7 @@ fn fill_in(
     let value = |name: &String| {
         if !grant.credentials.contains(name) {
             return Err(format!(
-                "it asks for the credential `{}`, which its `credentials` do not grant",
+                "it requests the credential `{}`, which its `credentials` do not grant",
                 shown(name)
             ));
         }
@@ -214,7 +213,7 @@ fn fill_in(
         }
         Credential::Header(header, name) => {
             let (header, value) = header::check(header, value(name)?)
-                .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+                .map_err(|_| format!("the credential `{name}` is not a valid header value"))?;
             headers.insert(header, sensitive(value));
         }
         Credential::Bearer(name) => {
@@ -233,7 +232,7 @@ fn fill_in(
 
 fn authorize(headers: &mut HeaderMap, text: &str, name: &str) -> Result<(), String> {
     let value = HeaderValue::from_str(text)
-        .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+        .map_err(|_| format!("the credential `{name}` is not a valid header value"))?;
     match headers.insert(AUTHORIZATION, sensitive(value)) {
         Some(_) => Err("it sets `authorization` twice".to_owned()),
         None => Ok(()),
@@ -328,7 +327,7 @@ mod tests {
         };
         check(
             Request::get("https://evil.example/"),
-            "asks for `https://evil.example`",
+            "requests `https://evil.example`",
         );
         check(
             Request::get("http://api.acme.example/"),
@@ -339,10 +338,10 @@ mod tests {
             "`hosts` do not grant",
         );
         check(Request::get("file:///etc/passwd"), "`hosts` do not grant");
-        check(Request::get("nonsense"), "an address that is none");
+        check(Request::get("nonsense"), "an invalid URL");
         check(
             Request::get("https://a:b@api.acme.example/"),
-            "a user name into the address",
+            "a user name into the URL",
         );
         check(
             Request::get(AT).bearer("OTHER_KEY"),
@@ -351,19 +350,16 @@ mod tests {
         check(Request::get(AT).bearer("HOME"), "the credential `HOME`");
         check(
             Request::get("https://api.acme.example/{ACME_KEY}/x"),
-            "into the address",
+            "into the URL",
         );
-        check(
-            Request::get(AT).query("k", "{ACME_KEY}"),
-            "into the address",
-        );
+        check(Request::get(AT).query("k", "{ACME_KEY}"), "into the URL");
         check(
             Request::get("https://api.acme.example/canary-user"),
-            "into the address",
+            "into the URL",
         );
         check(
             Request::get(AT).query("k", "canary/key+1=2"),
-            "into the address",
+            "into the URL",
         );
         check(
             Request::post(AT).body("{\"k\":\"{ACME_KEY}\"}"),

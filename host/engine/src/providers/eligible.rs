@@ -115,9 +115,10 @@ fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
 
 fn can(plugin: &ProviderPlugin, needs: Abilities, wish: &ProviderQuery<'_>) -> bool {
     let said = plugin.description();
-    let able = match wish.javascript {
-        true => said.rendered,
-        false => said.plain,
+    let able = if wish.javascript {
+        said.rendered
+    } else {
+        said.plain
     };
     let country = Abilities::COUNTRY | Abilities::COUNTRY_RESIDENTIAL;
     let asks_country = wish.plan.fetch.country_code.is_some();

@@ -262,7 +262,7 @@ impl Providers {
         let deadline = deadline.min(begun + grant.time_max);
         let left = deadline.saturating_duration_since(begun);
         if left < TIME_MIN {
-            let message = "no time is left to ask it";
+            let message = "no time is left for it";
             return Err(VendorFailure::of(Class::Unsupported, message));
         }
         let attempt = AttemptContext {

@@ -136,9 +136,10 @@ fn forms(secret: &str) -> Vec<String> {
 fn percent_encoded(secret: &str, kept: &str) -> String {
     let mut text = String::new();
     for byte in secret.bytes() {
-        match byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
-            true => text.push(char::from(byte)),
-            false => text.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+            text.push(char::from(byte))
+        } else {
+            text.push_str(&format!("%{byte:02X}"))
         }
     }
     text

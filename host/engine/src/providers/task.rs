@@ -128,9 +128,12 @@ impl Wishes {
                 time_ms: millis(*time),
             }),
             script: render.scripts.find(plan.url.path()).cloned(),
-            screenshot: render.screenshot.map(|picture| match picture.full_page {
-                true => Screenshot::FullPage,
-                false => Screenshot::Window,
+            screenshot: render.screenshot.map(|picture| {
+                if picture.full_page {
+                    Screenshot::FullPage
+                } else {
+                    Screenshot::Window
+                }
             }),
         }
     }

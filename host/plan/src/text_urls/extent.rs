@@ -49,15 +49,14 @@ pub(super) fn raw_end(text: &str, start: usize, around: Around) -> usize {
 }
 
 fn is_end(character: char) -> bool {
-    match character.is_ascii() {
-        true => {
-            character <= ' '
-                || matches!(
-                    character,
-                    '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}'
-                )
-        }
-        false => character.is_whitespace() || MARKS.contains(&character),
+    if character.is_ascii() {
+        character <= ' '
+            || matches!(
+                character,
+                '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}'
+            )
+    } else {
+        character.is_whitespace() || MARKS.contains(&character)
     }
 }
 
@@ -289,9 +288,10 @@ fn trimmed(address: &str, around: Around) -> &str {
 /// Cuts prose that follows the host without a space if the host has no path.
 fn without_prose(text: &str, authority: usize, end: usize) -> usize {
     let address = &text[authority..end];
-    match address.is_ascii() || address.contains(['/', '?', '#']) {
-        true => end,
-        false => authority + host::without_prose(address).len(),
+    if address.is_ascii() || address.contains(['/', '?', '#']) {
+        end
+    } else {
+        authority + host::without_prose(address).len()
     }
 }
 

@@ -102,10 +102,7 @@ fn prose_before(name: &str) -> usize {
         return 0;
     };
     let rest = last + character.len_utf8();
-    match rest < label.len() {
-        true => rest,
-        false => 0,
-    }
+    if rest < label.len() { rest } else { 0 }
 }
 
 fn is_part(character: char) -> bool {
@@ -151,9 +148,10 @@ fn is_clear(name: &str, has_path: bool) -> bool {
     if has_capitals(last) && name.chars().any(char::is_lowercase) {
         return false;
     }
-    let lower: Cow<'_, str> = match has_capitals(name) {
-        true => name.to_lowercase().into(),
-        false => name.into(),
+    let lower: Cow<'_, str> = if has_capitals(name) {
+        name.to_lowercase().into()
+    } else {
+        name.into()
     };
     let Some(suffix) = psl::suffix(lower.as_bytes()).filter(|suffix| suffix.is_known()) else {
         return false;
@@ -165,9 +163,10 @@ fn is_clear(name: &str, has_path: bool) -> bool {
 }
 
 fn has_capitals(text: &str) -> bool {
-    match text.is_ascii() {
-        true => text.bytes().any(|byte| byte.is_ascii_uppercase()),
-        false => text.chars().any(char::is_uppercase),
+    if text.is_ascii() {
+        text.bytes().any(|byte| byte.is_ascii_uppercase())
+    } else {
+        text.chars().any(char::is_uppercase)
     }
 }
 
@@ -205,8 +204,9 @@ pub(super) fn without_prose(authority: &str) -> &str {
             && psl::suffix(host.as_bytes())
                 .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() < host.len())
     };
-    match !is_known && is_host(ascii) {
-        true => ascii,
-        false => authority,
+    if !is_known && is_host(ascii) {
+        ascii
+    } else {
+        authority
     }
 }

@@ -126,9 +126,12 @@ impl StoredPage {
     ) -> Self {
         let asked = page.requested_url.fragment();
         // A fragment of the requested URL is not part of the redirect.
-        let own = redirects.map(|to| match to.fragment() == asked {
-            true => without_fragment(to).into(),
-            false => to.as_str().to_owned(),
+        let own = redirects.map(|to| {
+            if to.fragment() == asked {
+                without_fragment(to).into()
+            } else {
+                to.as_str().to_owned()
+            }
         });
         let meta = Meta {
             redirects: own.collect(),

@@ -83,12 +83,12 @@ impl Rule {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::EmptyShell => "the page is an empty shell that a script fills",
-            Self::NoscriptAppeal => "the page has next to no text and asks for JavaScript",
+            Self::NoscriptAppeal => "the page has hardly any text and asks for JavaScript",
             Self::ScriptOnlyBody => "the page has no content but scripts",
             Self::HydrationWithoutText => {
                 "the page carries a framework's data but none of its text"
             }
-            Self::ScriptRedirect => "the page has no content but a script that goes elsewhere",
+            Self::ScriptRedirect => "the page has no content but a script that redirects",
             Self::BotWall => "the site answered with a challenge that only a browser passes",
         }
     }
@@ -111,9 +111,10 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
     if walls::is_announced(clues) {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
-    let plenty = match walls::is_refusal(clues.status) {
-        true => REFUSAL_TEXT_PLENTY,
-        false => TEXT_PLENTY,
+    let plenty = if walls::is_refusal(clues.status) {
+        REFUSAL_TEXT_PLENTY
+    } else {
+        TEXT_PLENTY
     };
     if text::visible_chars(clues.body, plenty) >= plenty {
         return Verdict::Enough;

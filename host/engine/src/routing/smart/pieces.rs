@@ -210,9 +210,10 @@ impl<'a> Pieces<'a> {
     /// Passes a comment, a document type or a processing instruction.
     fn skip_declaration(&mut self) {
         let rest = self.rest();
-        let end = match rest.starts_with(b"<!--") {
-            true => comment_end(rest),
-            false => memchr(b'>', rest),
+        let end = if rest.starts_with(b"<!--") {
+            comment_end(rest)
+        } else {
+            memchr(b'>', rest)
         };
         self.at += end.map_or(rest.len(), |end| end + 1);
     }
@@ -245,9 +246,10 @@ fn tag_end(source: &[u8], from: usize) -> Option<usize> {
     // Counting quotes takes a fraction of going from one to the next, and settles nearly all tags.
     let tag = &source[from..end];
     let is_even = |quote| memchr_iter(quote, tag).count().is_multiple_of(2);
-    match is_even(b'"') && is_even(b'\'') {
-        true => Some(end),
-        false => quoted_tag_end(source, from),
+    if is_even(b'"') && is_even(b'\'') {
+        Some(end)
+    } else {
+        quoted_tag_end(source, from)
     }
 }
 

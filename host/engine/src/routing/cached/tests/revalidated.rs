@@ -56,12 +56,13 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
 #[tokio::test]
 async fn an_age_of_zero_asks_the_site_every_time() {
     let date = "Last-Modified: Tue, 20 Jan 2026 10:00:00 GMT\r\n";
-    let world = World::start(
-        move |head| match head.contains("if-modified-since: tue, 20 jan") {
-            true => answer("304 Not Modified", date),
-            false => ok(date, "x"),
-        },
-    )
+    let world = World::start(move |head| {
+        if head.contains("if-modified-since: tue, 20 jan") {
+            answer("304 Not Modified", date)
+        } else {
+            ok(date, "x")
+        }
+    })
     .await;
     let fresh = |plan: &mut FetchPlan| plan.cache.max_age = Duration::ZERO;
     let first = world.get_with("/", fresh).await.expect("fetched");
@@ -78,9 +79,12 @@ async fn an_age_of_zero_asks_the_site_every_time() {
 
 #[tokio::test]
 async fn a_304_about_another_version_is_not_believed() {
-    let world = World::start(|head| match head.contains("if-none-match") {
-        true => answer("304 Not Modified", "ETag: \"other\"\r\n"),
-        false => ok("ETag: \"one\"\r\n", "whole"),
+    let world = World::start(|head| {
+        if head.contains("if-none-match") {
+            answer("304 Not Modified", "ETag: \"other\"\r\n")
+        } else {
+            ok("ETag: \"one\"\r\n", "whole")
+        }
     })
     .await;
     world.get("/").await.expect("fetched");
@@ -145,9 +149,12 @@ async fn a_page_that_is_gone_or_no_longer_for_everyone_is_forgotten() {
         let world = World::start(|_| ok("ETag: \"1\"\r\n", "old")).await;
         world.get("/").await.expect("fetched");
         let sent = news.clone();
-        world.becomes(move |head| match head.starts_with("get /elsewhere") {
-            true => ok("", "new"),
-            false => sent.clone(),
+        world.becomes(move |head| {
+            if head.starts_with("get /elsewhere") {
+                ok("", "new")
+            } else {
+                sent.clone()
+            }
         });
         let fresh = |plan: &mut FetchPlan| {
             plan.cache.max_age = Duration::ZERO;
