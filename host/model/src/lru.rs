@@ -74,30 +74,30 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         let has_room = self.has_room_for(bytes);
         let bytes = bytes.saturating_add(ENTRY_BYTES);
         // Dropped after the lock is released.
-        let _gone = self.with(|entries| {
-            let mut gone = Vec::new();
-            gone.extend(entries.remove(&key));
+        let _evicted = self.with(|entries| {
+            let mut evicted = Vec::new();
+            evicted.extend(entries.remove(&key));
             if !has_room {
-                return gone;
+                return evicted;
             }
             while entries.bytes + bytes > self.bytes_max {
                 let Some((_, oldest)) = entries.by_use.first_key_value() else {
                     break;
                 };
                 let oldest = *oldest;
-                gone.extend(entries.remove(&oldest));
+                evicted.extend(entries.remove(&oldest));
             }
             let used = entries.next_use();
             entries.by_use.insert(used, key);
             entries.bytes += bytes;
             entries.by_key.insert(key, Entry { value, bytes, used });
-            gone
+            evicted
         });
     }
 
     /// Removes the value of a key.
     pub fn remove(&self, key: &K) {
-        let _gone = self.with(|entries| entries.remove(key));
+        let _evicted = self.with(|entries| entries.remove(key));
     }
 
     /// Bytes of all entries.
@@ -135,7 +135,7 @@ mod tests {
         Lru::new(3 * (VALUE + ENTRY_BYTES), 2)
     }
 
-    fn keep(lru: &Lru<u32, u32>, key: u32) {
+    fn store(lru: &Lru<u32, u32>, key: u32) {
         lru.insert(key, Arc::new(key * 10), VALUE);
     }
 
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_value_is_evicted_first() {
         let lru = three();
         for key in 1..=3 {
-            keep(&lru, key);
+            store(&lru, key);
         }
         assert_eq!(value(&lru, 1), Some(10));
-        keep(&lru, 4);
+        store(&lru, 4);
         assert_eq!(value(&lru, 2), None);
         for key in [1, 3, 4] {
             assert_eq!(value(&lru, key), Some(key * 10));
@@ -172,19 +172,19 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_place_of_another_frees_its_room() {
+    fn a_replaced_value_frees_its_bytes() {
         let lru = three();
-        keep(&lru, 1);
+        store(&lru, 1);
         lru.insert(1, Arc::new(2), VALUE);
         assert_eq!(lru.bytes(), VALUE + ENTRY_BYTES);
         assert_eq!(value(&lru, 1), Some(2));
     }
 
     #[test]
-    fn a_value_that_is_too_large_is_not_kept_and_the_old_one_is_gone() {
+    fn a_value_that_is_too_large_removes_the_old_one() {
         let lru = three();
-        keep(&lru, 1);
-        keep(&lru, 2);
+        store(&lru, 1);
+        store(&lru, 2);
         let too_large = 3 * (VALUE + ENTRY_BYTES) / 2 + 1;
         assert!(!lru.has_room_for(too_large));
         lru.insert(1, Arc::new(0), too_large);
@@ -192,9 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn no_room_keeps_nothing() {
+    fn no_capacity_stores_nothing() {
         let lru = Lru::new(0, 2);
-        keep(&lru, 1);
+        store(&lru, 1);
         assert_eq!((value(&lru, 1), lru.bytes()), (None, 0));
     }
 }

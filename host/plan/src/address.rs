@@ -41,24 +41,24 @@ const BARE_SCHEMES: [&str; 14] = [
 /// stays. Decision D24: a trailing comma is taken as a slip and dropped. Stops a little above
 /// [`PAGES_MAX`], which is refused anyway.
 pub fn split(text: &str) -> Vec<&str> {
-    let mut addresses = Vec::new();
+    let mut urls = Vec::new();
     let mut start = 0;
     for (comma, _) in text.match_indices(',') {
         let rest = beginning(text[comma + 1..].trim_start());
-        if rest.is_empty() || rest.starts_with(',') || begins_an_address(rest) {
-            addresses.push(&text[start..comma]);
+        if rest.is_empty() || rest.starts_with(',') || begins_a_url(rest) {
+            urls.push(&text[start..comma]);
             start = comma + 1;
         }
-        if addresses.len() > PAGES_MAX {
+        if urls.len() > PAGES_MAX {
             break;
         }
     }
-    addresses.push(&text[start..]);
-    addresses.retain_mut(|address| {
+    urls.push(&text[start..]);
+    urls.retain_mut(|address| {
         *address = address.trim();
         !address.is_empty()
     });
-    addresses
+    urls
 }
 
 /// Parses the URL to fetch. A missing scheme is `https`.
@@ -102,7 +102,7 @@ fn scheme(text: &str) -> Option<&str> {
     (is_scheme && (is_known() || !is_port)).then_some(scheme)
 }
 
-fn begins_an_address(rest: &str) -> bool {
+fn begins_a_url(rest: &str) -> bool {
     if let Some((scheme_text, after)) = rest.split_once(':')
         && scheme(rest) == Some(scheme_text)
         && (after.starts_with("//")
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comma_separates_only_before_an_address() {
+    fn a_comma_separates_only_before_a_url() {
         let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
         check("https://a.com", &["https://a.com"]);
         check(
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_and_broken_addresses_are_failures_of_the_page() {
+    fn other_schemes_and_invalid_urls_are_failures_of_the_page() {
         for text in [
             "file:///etc/passwd",
             "data:text/html,hi",

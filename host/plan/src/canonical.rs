@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_texts_that_look_alike_are_different_wishes() {
+    fn numbers_and_texts_that_look_alike_are_different_plans() {
         let with = |options: Value| {
             OutputPlan::of(FormatChoice {
                 name: "markdown".to_owned(),

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_no_web_address_stays_as_it_was() {
+    fn a_result_that_is_no_web_url_is_discarded() {
         check(
             json!({"type": "replace", "find": "https://", "replace": "file:///"}),
             json!(["https://a.com/"]),

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_aliases_and_keep_their_order() {
+    fn names_have_aliases_and_retain_their_order() {
         let choices = chosen(
             &[
                 "RAW",
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_format_is_told_with_what_is_loaded() {
+    fn an_unknown_format_is_reported_with_the_loaded_ones() {
         for name in ["pdf", "", "markdown2"] {
             let error = chosen(&[name], json!({}), false).expect_err(name);
             assert_eq!(error.field, "return_format");
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_under_a_format_name() {
+    fn options_are_keyed_by_format_name() {
         let check = |names: &[&str], options: Value, clean, expected: Value| {
             let choices = chosen(names, options, clean).expect("accepted");
             assert_eq!(choices[0].2, expected, "{names:?}");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_filter_gets_only_what_was_asked() {
+    fn the_built_in_filter_gets_only_what_was_requested() {
         let wish = PruneWish {
             root_selector: Some("main".to_owned()),
             images: true,
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_that_does_not_parse_is_told_under_its_name() {
+    fn a_selector_that_does_not_parse_is_reported_under_its_field() {
         let root = PruneWish {
             root_selector: Some("!".to_owned()),
             ..PruneWish::default()

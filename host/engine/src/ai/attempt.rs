@@ -38,29 +38,29 @@ impl Ai {
     ) -> Result<Reply, Unavailable> {
         if self.knows_format() {
             let body = wire::request(self.name(), lines, question, Format::Schema);
-            match self.tried(body, deadline).await {
+            match self.with_retries(body, deadline).await {
                 // Servers answer this to an unknown parameter.
                 Err(Unavailable::Status(400 | 422)) => {}
                 decided => return decided,
             }
         }
         let body = wire::request(self.name(), lines, question, Format::Words);
-        let reply = self.tried(body, deadline).await?;
+        let reply = self.with_retries(body, deadline).await?;
         self.is_without_format.store(true, Ordering::Relaxed);
         Ok(reply)
     }
 
-    async fn tried(&self, body: Vec<u8>, deadline: Instant) -> Result<Reply, Unavailable> {
+    async fn with_retries(&self, body: Vec<u8>, deadline: Instant) -> Result<Reply, Unavailable> {
         let mut pause = PAUSE_FIRST;
         for n_try in 1.. {
             let failed = match self.once(body.clone()).await {
                 Ok(reply) => return Ok(reply),
                 Err(failed) => failed,
             };
-            let Some(asked) = failed.again.filter(|_| n_try < TRIES_MAX) else {
+            let Some(retry_after) = failed.again.filter(|_| n_try < TRIES_MAX) else {
                 return Err(failed.why);
             };
-            let wait = asked.unwrap_or(pause);
+            let wait = retry_after.unwrap_or(pause);
             if wait > RETRY_AFTER_MAX || Instant::now() + wait >= deadline {
                 return Err(failed.why);
             }
@@ -91,11 +91,11 @@ impl Ai {
         match status {
             200..300 => {}
             429 | 500.. => {
-                let asked = exchanged
+                let retry_after = exchanged
                     .headers
                     .iter()
                     .find(|(name, _)| name == "retry-after");
-                let seconds = asked.and_then(|(_, value)| value.trim().parse().ok());
+                let seconds = retry_after.and_then(|(_, value)| value.trim().parse().ok());
                 return Err(Failed {
                     why: Unavailable::Status(status),
                     again: Some(seconds.map(Duration::from_secs)),

@@ -96,7 +96,7 @@ pub enum Unavailable {
     Status(u16),
     /// Nothing was sent: the server failed repeatedly and has a cooldown.
     #[error("the model failed several times, try again later")]
-    Resting,
+    CoolingDown,
     /// The answer does not fit the question. Its text is not shown: nothing in it was checked.
     #[error("the model's answer does not fit the question")]
     Misfit,
@@ -159,34 +159,34 @@ impl Ai {
     /// [`Unavailable`]; then it costs nothing.
     pub async fn ask(&self, question: &Question) -> Result<Answered, Unavailable> {
         if self.cooldown.is_on(Instant::now()) {
-            return Err(Unavailable::Resting);
+            return Err(Unavailable::CoolingDown);
         }
         let deadline = Instant::now() + self.config.timeout * QUESTION_TIMES;
-        let asked = self.ask_by(question, deadline).await;
-        self.cooldown.note(&asked, Instant::now());
-        if let Err(reason) = &asked {
+        let answer = self.ask_before(question, deadline).await;
+        self.cooldown.note(&answer, Instant::now());
+        if let Err(reason) = &answer {
             tracing::warn!(reason = %reason, "a question to the model was not answered");
         }
-        metrics::counter!("trawl_ai_questions_total", "outcome" => if asked.is_ok() { "ok" } else { "failed" })
+        metrics::counter!("trawl_ai_questions_total", "outcome" => if answer.is_ok() { "ok" } else { "failed" })
             .increment(1);
-        asked
+        answer
     }
 
     /// Asks once a request slot is free. At least one request timeout is left then, so that a late
     /// answer is the server's fault.
-    async fn ask_by(
+    async fn ask_before(
         &self,
         question: &Question,
         deadline: Instant,
     ) -> Result<Answered, Unavailable> {
-        let place = timeout_at(deadline - self.config.timeout, self.permits.acquire()).await;
-        let _place = place.map_err(|_| Unavailable::Busy)?;
+        let permit = timeout_at(deadline - self.config.timeout, self.permits.acquire()).await;
+        let _permit = permit.map_err(|_| Unavailable::Busy)?;
         // Other questions may have started a cooldown meanwhile.
         if self.cooldown.is_on(Instant::now()) {
-            return Err(Unavailable::Resting);
+            return Err(Unavailable::CoolingDown);
         }
-        let asked = timeout_at(deadline, self.converse(question, deadline)).await;
-        asked.unwrap_or(Err(Unavailable::Late))
+        let answer = timeout_at(deadline, self.converse(question, deadline)).await;
+        answer.unwrap_or(Err(Unavailable::Late))
     }
 
     /// Asks, and asks once more with the reason if the answer does not fit.
@@ -223,9 +223,10 @@ impl Ai {
             .map_err(|reason| reason.chars().take(REASON_CHARS_MAX).collect::<String>())?;
         let bounds = self.bounds(question);
         // A server's token counts are capped: nothing may cost more than was reserved for it.
-        let told = |told: Option<u64>, bytes: usize| told.unwrap_or(price::estimated(bytes));
-        let question_tokens = told(reply.question_tokens, question_bytes(question));
-        let answer_tokens = told(reply.answer_tokens, content.len());
+        let counted =
+            |counted: Option<u64>, bytes: usize| counted.unwrap_or(price::estimated(bytes));
+        let question_tokens = counted(reply.question_tokens, question_bytes(question));
+        let answer_tokens = counted(reply.answer_tokens, content.len());
         let cost = self.config.prices.cost(
             question_tokens.min(bounds.question),
             answer_tokens.min(bounds.answer),

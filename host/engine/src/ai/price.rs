@@ -65,11 +65,11 @@ mod tests {
             ..prices
         };
         assert_eq!(half.cost(1, 0), Nanodollars(1));
-        let dear = TokenPrices {
+        let expensive = TokenPrices {
             question: Nanodollars::MAX,
             answer: Nanodollars::MAX,
         };
-        assert_eq!(dear.cost(u64::MAX, u64::MAX), Nanodollars::MAX);
+        assert_eq!(expensive.cost(u64::MAX, u64::MAX), Nanodollars::MAX);
         assert!(estimated(1_000) < at_most(1_000));
     }
 }

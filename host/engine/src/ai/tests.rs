@@ -118,7 +118,7 @@ impl Server {
 fn ai_at(base: &str) -> Ai {
     let egress = Egress::new(EgressConfig::default()).expect("an open door");
     let config = AiConfig {
-        base: base.parse().expect("an address"),
+        base: base.parse().expect("a URL"),
         model: "small".to_owned(),
         key: Some(Secret::new(KEY)),
         prices: TokenPrices {
@@ -149,7 +149,7 @@ fn good() -> Says {
 }
 
 #[tokio::test]
-async fn a_question_is_asked_in_the_usual_form_and_priced() {
+async fn a_question_is_sent_as_a_chat_completion_and_priced() {
     let server = Server::saying(&[good()]).await;
     let ai = server.ai();
     let answered = ai.ask(&question()).await.expect("an answer");
@@ -177,7 +177,7 @@ async fn a_question_is_asked_in_the_usual_form_and_priced() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_the_format_is_asked_in_words_from_then_on() {
+async fn a_server_that_refuses_the_format_gets_plain_requests_from_then_on() {
     let server = Server::saying(&[Says::Status(400, ""), good()]).await;
     let ai = server.ai();
     for _ in 0..2 {
@@ -237,7 +237,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_within_bounds() {
+async fn a_busy_server_is_retried_within_bounds() {
     let busy = Says::Status(429, "retry-after: 0\r\n");
     let server = Server::saying(&[
         busy.clone(),
@@ -269,7 +269,7 @@ async fn a_busy_server_is_asked_again_within_bounds() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
+async fn a_server_that_is_down_or_silent_is_reported_and_cooled_down() {
     let server = Server::saying(&[Says::Nothing]).await;
     let refused = server.ai().ask(&question()).await.expect_err("silence");
     assert_eq!(refused, Unavailable::Late);
@@ -285,11 +285,11 @@ async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
         assert!(!text.contains("127.0.0.1") && !text.contains(KEY), "{text}");
     }
     let refused = ai.ask(&question()).await.expect_err("resting");
-    assert_eq!(refused, Unavailable::Resting);
+    assert_eq!(refused, Unavailable::CoolingDown);
 }
 
 #[tokio::test]
-async fn want_of_a_place_is_not_taken_for_a_server_that_is_down() {
+async fn a_missing_permit_is_not_taken_for_a_server_that_is_down() {
     let server = Server::saying(&[good()]).await;
     let ai = server.ai();
     let taken = ai.permits.acquire_many(2).await.expect("all permits");
@@ -309,8 +309,8 @@ async fn what_a_server_says_of_its_work_is_bounded_and_its_key_is_cut_out() {
     let ai = server.ai();
     let answered = ai.ask(&question()).await.expect("an answer");
     assert_eq!(answered.cost, ai.cost_max(&question()));
-    let untold = Server::saying(&[Says::Content(json!("{\"n\": 1}"), json!(null))]).await;
-    let answered = untold.ai().ask(&question()).await.expect("an answer");
+    let uncounted = Server::saying(&[Says::Content(json!("{\"n\": 1}"), json!(null))]).await;
+    let answered = uncounted.ai().ask(&question()).await.expect("an answer");
     assert!(answered.cost > Nanodollars::ZERO && answered.cost < ai.cost_max(&question()));
     let echo = json!(format!("{{\"n\": 1, \"key\": \"{KEY}\"}}"));
     let server = Server::saying(&[Says::Content(echo, json!(null))]).await;

@@ -54,7 +54,7 @@ pub(super) struct Replayed {
     pub(super) key: Key,
     /// The body and the bytes of its file.
     pub(super) body: Option<(BodyHash, u64)>,
-    pub(super) place: LogPosition,
+    pub(super) position: LogPosition,
 }
 
 /// [`Record`] without what only readers of the page need.
@@ -123,12 +123,12 @@ impl LogFile {
     pub(super) fn append(&mut self, record: &Record) -> io::Result<LogPosition> {
         let bytes = framed(record)?;
         self.file.write_all_at(&bytes, self.end)?;
-        let place = LogPosition {
+        let position = LogPosition {
             offset: self.end,
             len: bytes.len() as u32,
         };
         self.end += bytes.len() as u64;
-        Ok(place)
+        Ok(position)
     }
 
     /// Whether more than half of the log no longer counts.
@@ -148,12 +148,12 @@ impl LogFile {
         let new = open(&path)?;
         let mut end = 0;
         let mut out = BufWriter::new(&new);
-        for (_, place) in &mut records {
-            let mut bytes = vec![0; place.len as usize];
-            self.file.read_exact_at(&mut bytes, place.offset)?;
+        for (_, position) in &mut records {
+            let mut bytes = vec![0; position.len as usize];
+            self.file.read_exact_at(&mut bytes, position.offset)?;
             out.write_all(&bytes)?;
-            place.offset = end;
-            end += u64::from(place.len);
+            position.offset = end;
+            end += u64::from(position.len);
         }
         out.flush()?;
         drop(out);
@@ -169,9 +169,9 @@ impl LogFile {
 }
 
 /// Reads the record at a position.
-pub(super) fn read(file: &File, place: LogPosition) -> io::Result<Record> {
-    let mut bytes = vec![0; place.len as usize];
-    file.read_exact_at(&mut bytes, place.offset)?;
+pub(super) fn read(file: &File, position: LogPosition) -> io::Result<Record> {
+    let mut bytes = vec![0; position.len as usize];
+    file.read_exact_at(&mut bytes, position.offset)?;
     let (head, text) = bytes
         .split_at_checked(HEAD_BYTES)
         .ok_or(io::ErrorKind::InvalidData)?;
@@ -201,7 +201,7 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
     let (mut records, mut offset) = (Vec::new(), 0);
     let mut reader = BufReader::with_capacity(1 << 20, file);
     while let Some((outline, len)) = next(&mut reader) {
-        let place = LogPosition { offset, len };
+        let position = LogPosition { offset, len };
         offset += u64::from(len);
         let body = match &outline.body {
             Some(body) => Key::from_hex(body)
@@ -210,7 +210,11 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
             None => None,
         };
         if let Ok(key) = Key::from_hex(&outline.key) {
-            records.push(Replayed { key, body, place });
+            records.push(Replayed {
+                key,
+                body,
+                position,
+            });
         }
     }
     (records, offset)

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-pub use policy::{Ask, StoredPage, is_permanent, is_storable, key};
+pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key};
 
 use index::{Index, Slot};
 use log::{LogFile, LogPosition};
@@ -260,15 +260,15 @@ impl Shared {
     /// The page in memory, if it is still current.
     fn in_memory(&self, key: &Key, slot: &Slot) -> Option<Arc<StoredPage>> {
         let read = self.read.get(key)?;
-        let (place, page) = &*read;
-        let is_kept = *place == slot.place && page.hash == Some(slot.body);
-        is_kept.then(|| Arc::clone(page))
+        let (position, page) = &*read;
+        let is_current_page = *position == slot.position && page.hash == Some(slot.body);
+        is_current_page.then(|| Arc::clone(page))
     }
 
     /// Reads a page from disk. A corrupt one is removed.
     fn read(&self, key: &Key, slot: Slot, log: &File) -> Option<Arc<StoredPage>> {
         let read = || -> io::Result<StoredPage> {
-            let record = log::read(log, slot.place)?;
+            let record = log::read(log, slot.position)?;
             let meta = record.meta.ok_or(io::ErrorKind::InvalidData)?;
             let body: Bytes = bodies::read(&self.folder, &slot.body, record.body_bytes)?;
             let hash = Some(slot.body);
@@ -277,7 +277,7 @@ impl Shared {
         match read() {
             Ok(page) => {
                 let page = Arc::new(page);
-                let entry = Arc::new((slot.place, Arc::clone(&page)));
+                let entry = Arc::new((slot.position, Arc::clone(&page)));
                 self.read.insert(*key, entry, page.bytes());
                 Some(page)
             }

@@ -90,8 +90,8 @@ impl Writer {
             .get(key)
             .is_some_and(|(last, _)| *last == number);
         match &appended {
-            Ok((place, disk_bytes)) if is_current => {
-                unused.extend(state.index.insert(*key, *place, hash, *disk_bytes));
+            Ok((position, disk_bytes)) if is_current => {
+                unused.extend(state.index.insert(*key, *position, hash, *disk_bytes));
                 unused.extend(state.index.evict(self.shared.bytes_max, PAGES_MAX));
             }
             // The stored page is older than the one that could not be written, or was just replaced

@@ -68,12 +68,12 @@ impl Pool {
             let result = catch_unwind(AssertUnwindSafe(job));
             drop(permit);
             let result = result.map_err(|panic| PoolError::Panicked(message(&*panic)));
-            // The caller may be gone.
+            // The caller may be stopped.
             let _ = sender.send(result);
         };
-        let gone = || PoolError::Panicked("the extraction threads are gone".to_owned());
-        self.jobs.send(Box::new(job)).map_err(|_| gone())?;
-        result.await.unwrap_or_else(|_| Err(gone()))
+        let stopped = || PoolError::Panicked("the extraction threads are stopped".to_owned());
+        self.jobs.send(Box::new(job)).map_err(|_| stopped())?;
+        result.await.unwrap_or_else(|_| Err(stopped()))
     }
 }
 

@@ -184,9 +184,9 @@ impl Conversation<'_> {
             Charged::Unknown => self.grant().prices.least,
             Charged::Yes | Charged::No => self.dollars(&page.cost),
         };
-        let final_url = match page.url.map(|address| scrubber.text(address)) {
+        let final_url = match page.url.map(|url| scrubber.text(url)) {
             None => without_userinfo(url.clone()),
-            Some(address) => Url::parse(&address)
+            Some(url) => Url::parse(&url)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
                 .ok_or_else(|| VendorFailure {
@@ -200,8 +200,8 @@ impl Conversation<'_> {
         let headers = scrubber.pairs(page.headers.unwrap_or_default());
         let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
         let headers: Vec<_> = headers.into_iter().map(lower).collect();
-        let told = headers.iter().find(|(name, _)| name == "content-type");
-        let content_type = told.map(|(_, value)| value.clone()).or(page.content_type);
+        let header = headers.iter().find(|(name, _)| name == "content-type");
+        let content_type = header.map(|(_, value)| value.clone()).or(page.content_type);
         let status = page.status.unwrap_or(200);
         if !(100..1000).contains(&status) {
             let message = format!("it reports the invalid status {status}");
@@ -233,15 +233,15 @@ impl Conversation<'_> {
         &self,
         call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
     ) -> Result<R, VendorFailure> {
-        let place = Arc::clone(self.calls).acquire_owned().await;
+        let permit = Arc::clone(self.calls).acquire_owned().await;
         let plugin = Arc::clone(self.plugin);
         let called = tokio::task::spawn_blocking(move || {
-            let said = call(&plugin);
-            drop(place);
-            said
+            let result = call(&plugin);
+            drop(permit);
+            result
         });
         match called.await {
-            Ok(Ok(said)) => Ok(said),
+            Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => Err(VendorFailure::adapter(format!(
                 "its adapter {}",
                 error.fault
@@ -281,8 +281,8 @@ fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
 }
 
 /// The route's suffix in `costs.vendor.route`, cleaned of what does not belong there.
-fn variant(said: &str) -> String {
-    let word = said.chars().take(40);
+fn variant(result: &str) -> String {
+    let word = result.chars().take(40);
     let word: String = word
         .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
         .collect();

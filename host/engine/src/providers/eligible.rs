@@ -58,33 +58,33 @@ impl Candidate {
 /// open.
 pub(super) fn candidates<'a>(
     plugins: impl Iterator<Item = &'a Arc<ProviderPlugin>>,
-    wish: &ProviderQuery<'_>,
+    query: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
     is_closed: &dyn Fn(&BreakerKey) -> bool,
 ) -> Vec<Candidate> {
-    if is_beyond(wish.plan) {
+    if is_beyond(query.plan) {
         return Vec::new();
     }
-    let router = &wish.plan.router;
-    let needs = needs(wish.plan, wish.javascript);
-    let mut able: Vec<_> = plugins.filter(|plugin| can(plugin, needs, wish)).collect();
+    let router = &query.plan.router;
+    let needs = needs(query.plan, query.javascript);
+    let mut able: Vec<_> = plugins.filter(|plugin| can(plugin, needs, query)).collect();
     if router.is_pinned {
         able.retain(|plugin| Some(plugin.info().name.as_str()) == router.provider.as_deref());
     }
     // A stable sort: the others remain in order.
     able.sort_by_key(|plugin| Some(plugin.info().name.as_str()) != router.provider.as_deref());
-    let may_pool = wish.may_pool && router.funding == Funding::Any;
+    let may_pool = query.may_pool && router.funding == Funding::Any;
     let mut candidates = Vec::new();
     for plugin in able {
-        let own = own_keys(plugin, wish.plan).map(|keys| (keys, Payment::Own));
+        let own = own_keys(plugin, query.plan).map(|keys| (keys, Payment::Own));
         // Spec S20: pooled credentials are for routes that the caller's keys do not cover.
         let ours = pooled.keys(plugin).filter(|_| may_pool && own.is_none());
         let ours = ours.map(|keys| (keys, Payment::Pooled));
         for (keys, payment) in own.into_iter().chain(ours) {
             let cost = plugin.grant().prices.most;
             let byok = payment == Payment::Own;
-            if !(wish.affords)(VendorUse { cost, byok }) {
+            if !(query.affords)(VendorUse { cost, byok }) {
                 continue;
             }
             let breaker = breakers.key(&plugin.info().name, &keys, byok);
@@ -113,16 +113,16 @@ fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
     Some(Keys::from_iter([(name.clone(), secret.clone())]))
 }
 
-fn can(plugin: &ProviderPlugin, needs: Abilities, wish: &ProviderQuery<'_>) -> bool {
-    let said = plugin.description();
-    let able = if wish.javascript {
-        said.rendered
+fn can(plugin: &ProviderPlugin, needs: Abilities, query: &ProviderQuery<'_>) -> bool {
+    let abilities = plugin.description();
+    let able = if query.javascript {
+        abilities.rendered
     } else {
-        said.plain
+        abilities.plain
     };
     let country = Abilities::COUNTRY | Abilities::COUNTRY_RESIDENTIAL;
-    let asks_country = wish.plan.fetch.country_code.is_some();
+    let needs_country = query.plan.fetch.country_code.is_some();
     // Residential proxies: either ability for countries will do, and `needs` has left them out.
     let has_country = able.without(country) != able;
-    able.contains(needs) && (!asks_country || has_country)
+    able.contains(needs) && (!needs_country || has_country)
 }

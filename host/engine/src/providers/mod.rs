@@ -55,7 +55,7 @@ pub struct Providers {
     fetcher: Fetcher,
     pooled: PooledKeys,
     breakers: Breakers,
-    board: ProviderStats,
+    stats: ProviderStats,
     /// Adapter calls at once: no more than cores.
     calls: Arc<Semaphore>,
 }
@@ -153,17 +153,17 @@ impl Providers {
             fetcher,
             pooled,
             breakers: Breakers::default(),
-            board: ProviderStats::default(),
+            stats: ProviderStats::default(),
             calls: Arc::new(Semaphore::new(cores)),
         }
     }
 
     /// The provider routes of a page, in the order they are tried.
-    pub fn candidates(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Vec<Candidate> {
+    pub fn candidates(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Vec<Candidate> {
         let is_closed = |key: &_| self.breakers.is_closed(key, Instant::now());
         eligible::candidates(
             registry.providers(),
-            wish,
+            query,
             &self.pooled,
             &self.breakers,
             &is_closed,
@@ -171,11 +171,11 @@ impl Providers {
     }
 
     /// The most that a provider can charge for a page, if one can serve it.
-    pub fn max_cost(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Option<VendorUse> {
+    pub fn max_cost(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Option<VendorUse> {
         let any = |_: &_| true;
         let candidates = eligible::candidates(
             registry.providers(),
-            wish,
+            query,
             &self.pooled,
             &self.breakers,
             &any,
@@ -240,14 +240,14 @@ impl Providers {
         let status = |plugin: &Arc<trawl_plugins::ProviderPlugin>| {
             let has_pooled = self.pooled.keys(plugin).is_some();
             let paused = self.breakers.paused(&plugin.info().name, now);
-            self.board.status(plugin, has_pooled, paused)
+            self.stats.status(plugin, has_pooled, paused)
         };
         registry.providers().map(status).collect()
     }
 
     /// The counters of a route, for what is billed later.
     pub fn counters(&self, candidate: &Candidate) -> RouteCounters {
-        self.board.counters(candidate.name(), candidate.payment)
+        self.stats.counters(candidate.name(), candidate.payment)
     }
 
     async fn attempt(
@@ -283,7 +283,7 @@ impl Providers {
         if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
             return outcome;
         }
-        self.board.count(candidate, &outcome, elapsed);
+        self.stats.count(candidate, &outcome, elapsed);
         let is_hurried = left < FAIR_TIME.min(grant.time_max)
             && matches!(&outcome, Err(failure) if failure.class == Some(Class::ProviderTimeout));
         if !is_hurried {

@@ -92,11 +92,11 @@ impl Scrubber {
         };
         // Where one secret ends inside another both are found only by looking again.
         while needles.is_match(&*bytes) {
-            let places: Vec<_> = needles
+            let matches: Vec<_> = needles
                 .find_iter(&*bytes)
                 .map(|found| found.range())
                 .collect();
-            for place in places {
+            for place in matches {
                 bytes[place].fill(b'*');
             }
         }
@@ -133,10 +133,10 @@ fn forms(secret: &str) -> Vec<String> {
 }
 
 /// Percent-encoded except letters, digits and `unescaped`.
-fn percent_encoded(secret: &str, kept: &str) -> String {
+fn percent_encoded(secret: &str, unescaped: &str) -> String {
     let mut text = String::new();
     for byte in secret.bytes() {
-        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+        if byte.is_ascii_alphanumeric() || unescaped.as_bytes().contains(&byte) {
             text.push(char::from(byte))
         } else {
             text.push_str(&format!("%{byte:02X}"))

@@ -162,10 +162,10 @@ impl ProviderStats {
 
 /// The providers of a registry before any was used.
 pub fn listed(registry: &Registry, pooled: &PooledKeys) -> Vec<ProviderStatus> {
-    let board = ProviderStats::default();
+    let stats = ProviderStats::default();
     let status = |plugin: &Arc<ProviderPlugin>| {
         let has_pooled = pooled.keys(plugin).is_some();
-        board.status(plugin, has_pooled, (0, Duration::ZERO))
+        stats.status(plugin, has_pooled, (0, Duration::ZERO))
     };
     registry.providers().map(status).collect()
 }

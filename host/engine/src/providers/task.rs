@@ -35,20 +35,20 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     headers.extend(password.map(|value| ("authorization".to_owned(), text(&value))));
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
-    let wishes = Wishes::of(plan);
+    let browser = BrowserTask::of(plan);
     Task {
         headers,
         cookies: fetch.cookies.clone(),
         javascript: attempt.javascript,
-        wait_ms: wishes.wait.map(millis),
-        wait_for: wishes.wait_for,
-        script: wishes.script,
+        wait_ms: browser.wait.map(millis),
+        wait_for: browser.wait_for,
+        script: browser.script,
         country: fetch.country_code.clone(),
         pool: match fetch.pool {
             trawl_plan::Pool::Residential | trawl_plan::Pool::Isp => Pool::Residential,
             trawl_plan::Pool::Standard | trawl_plan::Pool::Unlimited => Pool::Standard,
         },
-        screenshot: wishes.screenshot,
+        screenshot: browser.screenshot,
         time_ms: millis(attempt.time),
         settings: attempt.grant.settings.to_string(),
         ..Task::new(sendable(url).as_str(), &attempt.grant.base)
@@ -59,7 +59,7 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
 /// count.
 pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
     let fetch = &plan.fetch;
-    let wishes = Wishes::of(plan);
+    let browser = BrowserTask::of(plan);
     let residential = matches!(
         fetch.pool,
         trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
@@ -75,23 +75,23 @@ pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
         || basic_authorization(&plan.url).is_some();
     // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
-    let wanted = [
+    let needed = [
         (true, Abilities::SERVES),
         (has_headers, Abilities::HEADERS),
         (!fetch.cookies.is_empty(), Abilities::COOKIES),
         (fetch.country_code.is_some(), country),
         (residential, Abilities::RESIDENTIAL),
-        (wishes.wait.is_some(), Abilities::FIXED_WAIT),
-        (wishes.wait_for.is_some(), Abilities::WAIT_SELECTOR),
-        (wishes.script.is_some(), Abilities::SCRIPT),
-        (wishes.screenshot.is_some(), Abilities::SCREENSHOT),
-        (wants_bytes(plan) && !javascript, Abilities::BINARY),
+        (browser.wait.is_some(), Abilities::FIXED_WAIT),
+        (browser.wait_for.is_some(), Abilities::WAIT_SELECTOR),
+        (browser.script.is_some(), Abilities::SCRIPT),
+        (browser.screenshot.is_some(), Abilities::SCREENSHOT),
+        (needs_bytes(plan) && !javascript, Abilities::BINARY),
         (plan.output.headers, Abilities::TARGET_HEADERS),
         (plan.output.cookies, Abilities::TARGET_COOKIES),
         (is_bound, Abilities::FINAL_URL),
     ];
-    let wanted = wanted.into_iter().filter(|(wanted, _)| *wanted);
-    wanted.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
+    let needed = needed.into_iter().filter(|(needed, _)| *needed);
+    needed.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
 }
 
 /// Whether the plan needs something that no provider can do: browser steps, or scripts before the
@@ -110,14 +110,14 @@ pub(super) fn is_beyond(plan: &PagePlan) -> bool {
 }
 
 /// The parts of a plan for the provider's browser.
-struct Wishes {
+struct BrowserTask {
     wait: Option<Duration>,
     wait_for: Option<WaitFor>,
     script: Option<String>,
     screenshot: Option<Screenshot>,
 }
 
-impl Wishes {
+impl BrowserTask {
     fn of(plan: &PagePlan) -> Self {
         let render = &plan.render;
         let wait_for = render.wait.selector.as_ref();
@@ -139,7 +139,7 @@ impl Wishes {
     }
 }
 
-fn wants_bytes(plan: &PagePlan) -> bool {
+fn needs_bytes(plan: &PagePlan) -> bool {
     let mut formats = plan.output.formats.iter();
     formats
         .any(|choice| matches!(&choice.format, trawl_plan::Format::Plugin(name) if name == "bytes"))

@@ -34,7 +34,7 @@ impl Around {
 /// A URL as written in the text, and without the escapes of HTML and markdown.
 pub(super) struct Extent<'a> {
     pub(super) end: usize,
-    pub(super) address: Cow<'a, str>,
+    pub(super) url: Cow<'a, str>,
 }
 
 /// Where the characters of a discarded URL end: at white space, a quote or an angle bracket.
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str, start: usize, authority: usize, around: Around) -
     let end = cut.map_or(end, |piece| piece.start);
     Extent {
         end,
-        address: decoded(text, start, end, &pieces),
+        url: decoded(text, start, end, &pieces),
     }
 }
 
@@ -276,22 +276,22 @@ fn reference(text: &str) -> Option<(usize, char)> {
 
 /// Removes the punctuation of the surrounding sentence. A bracket at the end is balanced: the
 /// reader stopped before any other, but the last one opened may be unclosed.
-fn trimmed(address: &str, around: Around) -> &str {
+fn trimmed(url: &str, around: Around) -> &str {
     let is_trailing = |last: char| {
         TRAILING.contains(&last)
             || matches!(last, '(' | '[')
             || matches!(last, '_' | '~') && around.0 == Some(last)
     };
-    address.trim_end_matches(is_trailing)
+    url.trim_end_matches(is_trailing)
 }
 
 /// Cuts prose that follows the host without a space if the host has no path.
 fn without_prose(text: &str, authority: usize, end: usize) -> usize {
-    let address = &text[authority..end];
-    if address.is_ascii() || address.contains(['/', '?', '#']) {
+    let url = &text[authority..end];
+    if url.is_ascii() || url.contains(['/', '?', '#']) {
         end
     } else {
-        authority + host::without_prose(address).len()
+        authority + host::without_prose(url).len()
     }
 }
 
@@ -300,13 +300,13 @@ fn decoded<'a>(text: &'a str, start: usize, end: usize, pieces: &[Piece]) -> Cow
     if within == 0 {
         return Cow::Borrowed(&text[start..end]);
     }
-    let mut address = String::with_capacity(end - start);
+    let mut url = String::with_capacity(end - start);
     let mut at = start;
     for piece in &pieces[..within] {
-        address.push_str(&text[at..piece.start]);
-        address.push(piece.character);
+        url.push_str(&text[at..piece.start]);
+        url.push(piece.character);
         at = piece.end;
     }
-    address.push_str(&text[at..end]);
-    Cow::Owned(address)
+    url.push_str(&text[at..end]);
+    Cow::Owned(url)
 }

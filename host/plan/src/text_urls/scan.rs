@@ -91,7 +91,7 @@ fn at_colon(text: &str, floor: usize, colon: usize) -> Seen<'_> {
         return Seen::nothing(colon + 3);
     }
     let around = Around::before(text, start);
-    let Extent { end, address } = extent::read(text, start, colon + 3, around);
+    let Extent { end, url } = extent::read(text, start, colon + 3, around);
     if end <= colon + 3 {
         return Seen::nothing(colon + 3);
     }
@@ -99,7 +99,7 @@ fn at_colon(text: &str, floor: usize, colon: usize) -> Seen<'_> {
         return Seen::passed_over(end);
     }
     Seen {
-        candidate: Some(address),
+        candidate: Some(url),
         end,
         is_taken: true,
     }
@@ -130,7 +130,7 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
         return Seen::nothing(dot + 1);
     };
     let bytes = text.as_bytes();
-    // An e-mail address, or the user part of one: skipped as a whole.
+    // An e-mail url, or the user part of one: skipped as a whole.
     let follows = bytes.get(name.end).copied();
     if follows == Some(b'@') {
         return Seen::passed_over(host::end(text, name.end + 1));
@@ -144,24 +144,24 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
     };
     if host.len() < name.len() {
         // What follows without a blank is prose in another script.
-        let address = Cow::Owned(format!("https://{host}"));
+        let url = Cow::Owned(format!("https://{host}"));
         return Seen {
-            candidate: Some(address),
+            candidate: Some(url),
             end: name.start + host.len(),
             is_taken: true,
         };
     }
-    let Extent { end, address } =
+    let Extent { end, url } =
         extent::read(text, name.start, name.start, Around::before(text, start));
     Seen {
-        candidate: Some(Cow::Owned(format!("https://{address}"))),
+        candidate: Some(Cow::Owned(format!("https://{url}"))),
         end: end.max(name.end),
         is_taken: true,
     }
 }
 
 /// Where a host without scheme begins, two slashes included, if it may begin here: not within a
-/// path, a word or an e-mail address.
+/// path, a word or an e-mail url.
 fn may_begin(text: &str, start: usize) -> Option<usize> {
     let before = text[..start].chars().next_back();
     if before == Some('/') {

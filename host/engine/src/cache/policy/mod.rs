@@ -60,7 +60,7 @@ pub(super) struct Meta {
 
 /// A conditional request: has the page changed?
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct ConditionalRequest {
     /// Its URL without a fragment. A redirect before it gets no condition.
     pub at: Url,
     /// `If-None-Match` and `If-Modified-Since`.
@@ -149,7 +149,7 @@ impl StoredPage {
 
     /// The same page under its final URL.
     #[must_use]
-    pub fn at_its_final_address(&self) -> Self {
+    pub fn at_its_final_url(&self) -> Self {
         let mut page = self.clone();
         page.meta.redirects.clear();
         page
@@ -242,7 +242,12 @@ impl StoredPage {
 
     /// The conditional request for the page at `url`; `None` if it has no validator. RFC 9111
     /// section 4.3.1.
-    pub fn ask(&self, url: &Url, request: &HeaderMap, now: Timestamp) -> Option<Ask> {
+    pub fn conditional_request(
+        &self,
+        url: &Url,
+        request: &HeaderMap,
+        now: Timestamp,
+    ) -> Option<ConditionalRequest> {
         let before = self
             .policy()
             .before_request(&no_cache(request), system_time(now));
@@ -256,7 +261,7 @@ impl StoredPage {
             }
         }
         let at = without_fragment(&self.final_url(url));
-        (!headers.is_empty()).then_some(Ask { at, headers })
+        (!headers.is_empty()).then_some(ConditionalRequest { at, headers })
     }
 
     /// The page after its site answered the conditional request with 304 and these headers; `None`

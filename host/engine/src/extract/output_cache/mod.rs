@@ -59,12 +59,15 @@ impl OutputCache {
     /// Whether outputs of this plan may be cached at all. Those that need no plugin are made as
     /// fast as they are found.
     pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
-        let is_picture =
+        let is_screenshot =
             |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
         self.is_on
             && plan.analyst.is_none()
             && plan.needs_document()
-            && !plan.formats.iter().any(|choice| is_picture(&choice.format))
+            && !plan
+                .formats
+                .iter()
+                .any(|choice| is_screenshot(&choice.format))
     }
 
     /// The hash of everything that outputs of a page with this body depend on, each part prefixed

@@ -105,7 +105,8 @@ impl OwnStack {
         lookup: &CacheLookup<'_>,
         stored: &StoredPage,
     ) -> Result<CachedFetch, FetchError> {
-        let conditional = stored.ask(lookup.url, &lookup.request, lookup.cache.now());
+        let conditional =
+            stored.conditional_request(lookup.url, &lookup.request, lookup.cache.now());
         let condition = conditional.as_ref().map(|request| Condition {
             at: &request.at,
             headers: &request.headers,
@@ -180,13 +181,13 @@ impl CacheLookup<'_> {
     /// The stored page, with its metadata.
     fn served(
         &self,
-        kept: &StoredPage,
+        stored: &StoredPage,
         status: &'static str,
         reason: Option<String>,
     ) -> CachedFetch {
         count(status);
         let fetched = Fetched {
-            page: kept.page(self.url),
+            page: stored.page(self.url),
             wire_bytes: 0,
             decode_time: Duration::ZERO,
             pool: None,
@@ -197,18 +198,18 @@ impl CacheLookup<'_> {
         };
         CachedFetch {
             fetched,
-            metadata: Some(metadata(kept, status, reason, self.cache.now())),
+            metadata: Some(metadata(stored, status, reason, self.cache.now())),
             cache: CacheOutcome::Hit {
-                body_hash: kept.body_hash(),
+                body_hash: stored.body_hash(),
                 is_shareable: true,
             },
         }
     }
 
     /// The stored page after its site answered 304; `None` if the answer is about another version.
-    fn validated(&self, kept: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
+    fn validated(&self, stored: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
         let now = self.cache.now();
-        let valid = kept.validated(&answer.page.headers, &self.request, now)?;
+        let valid = stored.validated(&answer.page.headers, &self.request, now)?;
         // A redirect, or the answer itself, may now be for one caller only.
         let is_shareable = answer.request.is_some()
             && are_permanent(&answer.redirects, now)
@@ -255,7 +256,7 @@ impl CacheLookup<'_> {
         let found_key = key(&page.final_url, request, self.plan);
         let mut pages = Vec::new();
         if found_key != self.key {
-            pages.push((found_key, stored.at_its_final_address()));
+            pages.push((found_key, stored.at_its_final_url()));
         }
         if are_permanent(&fetched.redirects, now) {
             pages.push((self.key, stored));
@@ -306,13 +307,13 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
 /// `metadata.cache`. `age_ms` is the time since the site last confirmed the page, `stored_at` when
 /// its content was fetched.
 fn metadata(
-    kept: &StoredPage,
+    stored: &StoredPage,
     status: &'static str,
     reason: Option<String>,
     now: Timestamp,
 ) -> Value {
-    let age_ms = u64::try_from(kept.age(now).as_millis()).unwrap_or(u64::MAX);
-    let stored_at = kept.fetched_at().to_string();
+    let age_ms = u64::try_from(stored.age(now).as_millis()).unwrap_or(u64::MAX);
+    let stored_at = stored.fetched_at().to_string();
     let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
         metadata["reason"] = reason.into();

@@ -292,6 +292,6 @@ fn is_soon_elsewhere(content: &[u8]) -> bool {
         || seconds
             .parse()
             .is_ok_and(|seconds: u64| seconds <= REFRESH_SECONDS_MAX);
-    let address = memmem::find(&content, b"url").map(|at| content[at + 3..].trim_ascii_start());
-    is_soon && matches!(address, Some([b'=', rest @ ..]) if !rest.trim_ascii().is_empty())
+    let target = memmem::find(&content, b"url").map(|at| content[at + 3..].trim_ascii_start());
+    is_soon && matches!(target, Some([b'=', rest @ ..]) if !rest.trim_ascii().is_empty())
 }

@@ -54,7 +54,7 @@ fn answer(status: &str, headers: &str) -> String {
 impl World {
     async fn start(site: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let base = format!("http://{}", listener.local_addr().expect("a URL"));
         let site: Arc<Site> = Arc::new(site);
         let (seen, site) = (Arc::new(Mutex::default()), Arc::new(Mutex::new(site)));
         tokio::spawn(serve(listener, Arc::clone(&seen), Arc::clone(&site)));
@@ -64,7 +64,7 @@ impl World {
             allow_private: AllowList::new(ranges),
             ..EgressConfig::default()
         });
-        let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
+        let fetcher = Fetcher::new(egress.expect("egress"), FetchConfig::default());
         let (folder, clock) = (
             TempDir::new().expect("a folder"),
             Clock::fake(Timestamp(1_800_000_000_000)),
@@ -96,7 +96,7 @@ impl World {
     }
 
     fn url(&self, path: &str) -> Url {
-        Url::parse(&format!("{}{path}", self.base)).expect("an address")
+        Url::parse(&format!("{}{path}", self.base)).expect("a URL")
     }
 
     async fn get(&self, path: &str) -> Result<Served, PageFailure> {
@@ -116,7 +116,7 @@ impl World {
     async fn serve(&self, plan: &PagePlan, jar: &CookieJar) -> Result<Served, PageFailure> {
         let served = self
             .routing
-            .serve(plan, crate::routing::tests::anyone(jar))
+            .serve(plan, crate::routing::tests::unlimited_client(jar))
             .await
             .map_err(|error| error.failure)?;
         if let CacheOutcome::Fresh(write) = &served.cache {

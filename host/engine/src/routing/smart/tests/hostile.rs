@@ -151,7 +151,7 @@ fn attributes_are_read_in_any_order_and_quotes() {
 }
 
 #[test]
-fn sealed_elements_keep_their_tags_and_content() {
+fn sealed_elements_retain_their_tags_and_content() {
     let mut pieces = Pieces::new(b"<SCRIPT src=a>x</b></script>y");
     let Some(Piece::Sealed(Seal::Script, tag, inner)) = pieces.next() else {
         panic!("a script");
