@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use url::Url;
 
-use super::PAGES_MAX;
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
+
+use super::PAGES_MAX;
 
 /// Longest URL that is parsed, in bytes. Browsers and servers accept far less.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;

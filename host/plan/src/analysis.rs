@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use trawl_model::ModelSize;
+
 use super::catalog::loaded;
 use super::{Catalog, PlanError, PluginKind};
-use trawl_model::ModelSize;
 
 /// An analyst for every page of a run, and for joining what it found.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,9 +6,10 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
+use trawl_model::{Discovered, Nanodollars};
+
 use super::expression::{self, shown};
 use super::{PagePlan, PlanError};
-use trawl_model::{Discovered, Nanodollars};
 
 /// Default of `depth`: hops from the seed. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;

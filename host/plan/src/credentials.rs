@@ -3,8 +3,9 @@
 
 use http::{HeaderName, HeaderValue};
 
-use super::PlanError;
 use trawl_model::header;
+
+use super::PlanError;
 
 /// Most headers and most cookies of one page; common servers refuse more.
 const COUNT_MAX: usize = 100;

@@ -22,15 +22,6 @@ pub mod router;
 pub mod testing;
 pub mod text_urls;
 
-pub use analysis::AnalystChoice;
-pub use error::PlanError;
-pub use link_rewrite::LinkRewrite;
-pub use pipeline::Pipeline;
-pub use render::{
-    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
-};
-pub use trawl_model::{Catalog, PluginKind};
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +33,16 @@ use serde_json::Value;
 use url::Url;
 
 use trawl_model::secret::Secret;
+pub use trawl_model::{Catalog, PluginKind};
 use trawl_model::{Nanodollars, PageFailure};
+
+pub use analysis::AnalystChoice;
+pub use error::PlanError;
+pub use link_rewrite::LinkRewrite;
+pub use pipeline::Pipeline;
+pub use render::{
+    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+};
 
 /// Most pages of one request, in all its objects together: bounds its memory. Decision D36.
 pub const PAGES_MAX: usize = 10_000;

@@ -12,9 +12,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
 
+use trawl_model::Discovered;
+
 use super::PlanError;
 use super::expression;
-use trawl_model::Discovered;
 
 const FIELD: &str = "link_rewrite";
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 use trawl_model::secret::Secret;
+
+use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 
 /// Provider names a request may use. Spec S18.
 const PROVIDERS: [&str; 11] = [

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
 use trawl_model::{Catalog, Nanodollars, PluginKind};
+
+use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
 
 /// A page by plain HTTP, without any output.
 pub fn page_plan(url: &str) -> PagePlan {

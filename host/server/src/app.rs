@@ -349,7 +349,8 @@ impl App {
             .context("the crawls of the last process cannot be taken up")?;
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
-            stop.run_until_cancelled(trawl_telemetry::keep_up()).await;
+            stop.run_until_cancelled(trawl_telemetry::run_upkeep())
+                .await;
         });
         let service = Arc::clone(&self) as Arc<dyn Service>;
         let router = trawl_api::router(service).into_make_service_with_connect_info::<SocketAddr>();

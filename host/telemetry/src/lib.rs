@@ -57,7 +57,7 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     started.map_err(|error| TelemetryError::Twice(error.to_string()))
 }
 
-/// Sets up metrics. Run [`keep_up`] beside it.
+/// Sets up metrics. Run [`run_upkeep`] beside it.
 ///
 /// # Errors
 /// [`TelemetryError::Twice`] on a second call.
@@ -105,7 +105,7 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
 }
 
 /// Bounds the memory of metrics; runs until it is dropped.
-pub async fn keep_up() {
+pub async fn run_upkeep() {
     let mut period = tokio::time::interval(UPKEEP_PERIOD);
     loop {
         period.tick().await;

@@ -7,10 +7,11 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::wire::{self, Format, Line, Reply};
-use super::{Ai, Unavailable};
 use trawl_net::fetch::{ACCEPTED_ENCODING, FetchError};
 use trawl_plugins::Question;
+
+use super::wire::{self, Format, Line, Reply};
+use super::{Ai, Unavailable};
 
 /// Most requests of one exchange, the first one included.
 const TRIES_MAX: u32 = 3;

@@ -20,16 +20,16 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::providers::{Keys, Scrubber};
 use trawl_model::secret::Secret;
 use trawl_model::{ModelSize, Nanodollars};
 use trawl_net::fetch::Fetcher;
 use trawl_plugins::Question;
 
-pub use price::TokenPrices;
-
+use crate::providers::{Keys, Scrubber};
 use cooldown::Cooldown;
 use wire::{Line, Reply};
+
+pub use price::TokenPrices;
 
 /// How many request timeouts a question may take, retries included.
 const QUESTION_TIMES: u32 = 2;

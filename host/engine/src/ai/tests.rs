@@ -8,9 +8,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::*;
 use trawl_net::egress::{Egress, EgressConfig};
 use trawl_net::fetch::FetchConfig;
+
+use super::*;
 
 const KEY: &str = "canary-key-7f3a";
 

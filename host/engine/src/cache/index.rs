@@ -75,7 +75,14 @@ impl Index {
         self.by_use.insert(self.n_uses, key);
         self.record_bytes += u64::from(position.len);
         let used = self.n_uses;
-        self.slots.insert(key, Slot { position, body, used });
+        self.slots.insert(
+            key,
+            Slot {
+                position,
+                body,
+                used,
+            },
+        );
         unused
     }
 

@@ -26,12 +26,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key};
+use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::lru::Lru;
 
 use index::{Index, Slot};
 use log::{LogFile, LogPosition};
-use trawl_model::clock::{Clock, Timestamp};
-use trawl_model::lru::Lru;
+
+pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key};
 
 /// Key of a page in the cache: a hash of its URL and of what its request had of the caller.
 pub type Key = blake3::Hash;

@@ -6,8 +6,9 @@ use http::HeaderMap;
 use tempfile::TempDir;
 use url::Url;
 
-use super::*;
 use trawl_model::FetchedPage;
+
+use super::*;
 
 const MIB: u64 = 1 << 20;
 

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::outputs::{failure_of, not_loaded, options_text};
-use super::{Input, Source};
 use trawl_document::Document;
 use trawl_model::{ModelSize, PageFailure};
 use trawl_plan::AnalystChoice;
@@ -15,6 +13,9 @@ use trawl_plugins::{
     AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Fault, Finding, ModelReply, PageView,
     PluginError, PluginKind, Question, Registry,
 };
+
+use super::outputs::{failure_of, not_loaded, options_text};
+use super::{Input, Source};
 
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.
 const QUESTIONS_MAX: usize = trawl_sdk::analyst::QUESTIONS_MAX;

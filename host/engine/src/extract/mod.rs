@@ -17,17 +17,18 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use analysis::FirstStep;
-pub use analysis::{Analysis, PendingQuestion};
-pub use output_cache::OutputCacheWrite;
-pub use outputs::Outputs;
-pub use workers::{Extraction, Workers};
-
 use trawl_document::{Document, ParseError, ParseLimits};
 use trawl_model::failure::status;
 use trawl_model::{Discovered, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
+
+use analysis::FirstStep;
+
+pub use analysis::{Analysis, PendingQuestion};
+pub use output_cache::OutputCacheWrite;
+pub use outputs::Outputs;
+pub use workers::{Extraction, Workers};
 
 /// The input of the plugins: a body and its metadata.
 #[derive(Clone, Debug)]

@@ -5,12 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Analysis, FirstStep};
 use trawl_model::failure::status;
 use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, PluginError, Registry, Rendered};
+
+use super::analysis::{self, Analysis, FirstStep};
 
 /// The outputs of a page. `failure` is set if a part could not be made; the other parts are
 /// present.
@@ -68,7 +69,7 @@ impl Outputs {
     }
 
     /// The part if it was made; otherwise records the first failure.
-    fn keep<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
+    fn part<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
         made.map_err(|failure| self.failure.get_or_insert(failure))
             .ok()
     }
@@ -137,10 +138,10 @@ pub(super) fn make(
         plan,
         &mut outputs,
     );
-    read_fields(registry, view, &masks.kept(view), plan, &mut outputs);
+    read_fields(registry, view, &masks.filtered(view), plan, &mut outputs);
     let begun = plan.analyst.as_ref().and_then(|choice| {
-        let begun = analysis::begin(registry, choice, &masks.kept(view));
-        outputs.keep(begun)
+        let begun = analysis::begin(registry, choice, &masks.filtered(view));
+        outputs.part(begun)
     });
     (outputs, begun)
 }
@@ -148,7 +149,7 @@ pub(super) fn make(
 /// What filters left of a page.
 struct Masks {
     /// After the filters that the caller named; empty for everything.
-    kept: Vec<u8>,
+    filtered: Vec<u8>,
     /// After `readability` on top of them; `None` without it.
     main: Option<Vec<u8>>,
 }
@@ -162,19 +163,19 @@ impl Masks {
         plan: &OutputPlan,
     ) -> Result<Self, PageFailure> {
         let mut masks = Self {
-            kept: Vec::new(),
+            filtered: Vec::new(),
             main: None,
         };
         if kind != MediaKind::Html {
             return Ok(masks);
         }
         for (name, options) in &plan.filters {
-            masks.kept = keep(registry, &masks.kept(view), name, options)?;
+            masks.filtered = run_filter(registry, &masks.filtered(view), name, options)?;
         }
         if plan.readability {
-            masks.main = Some(keep(
+            masks.main = Some(run_filter(
                 registry,
-                &masks.kept(view),
+                &masks.filtered(view),
                 READABILITY,
                 &Value::Null,
             )?);
@@ -182,9 +183,9 @@ impl Masks {
         Ok(masks)
     }
 
-    fn kept<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
+    fn filtered<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
         PageView {
-            kept: &self.kept,
+            kept: &self.filtered,
             ..*view
         }
     }
@@ -192,13 +193,13 @@ impl Masks {
     /// What formats render.
     fn main<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
         PageView {
-            kept: self.main.as_ref().unwrap_or(&self.kept),
+            kept: self.main.as_ref().unwrap_or(&self.filtered),
             ..*view
         }
     }
 }
 
-fn keep(
+fn run_filter(
     registry: &Registry,
     view: &PageView<'_>,
     name: &str,
@@ -233,7 +234,7 @@ fn contents(
             Format::Plugin(name) => content(registry, view, kind, name, choice)
                 .and_then(|rendered| piece(registry, rendered, plan)),
         };
-        outputs.keep(made).unwrap_or(Piece::Text(String::new()))
+        outputs.part(made).unwrap_or(Piece::Text(String::new()))
     });
     if plan.single_format {
         pieces.next().map_or_else(Content::default, Content::One)
@@ -254,7 +255,7 @@ fn read_fields(
 ) {
     let nothing = &Value::Null;
     let mut read = |view: &PageView<'_>, name: &str, options: &Value| {
-        outputs.keep(extract(registry, view, name, options))
+        outputs.part(extract(registry, view, name, options))
     };
     let mut fields = Fields::default();
     if plan.links {

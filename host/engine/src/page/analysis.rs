@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::run::{PageEngine, RunContext, extract};
-use crate::extract::{Analysis, PendingQuestion};
-use crate::routing::CacheOutcome;
 use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
+
+use super::run::{PageEngine, RunContext, extract};
+use crate::extract::{Analysis, PendingQuestion};
+use crate::routing::CacheOutcome;
 
 /// Most questions of a page. The extract module refuses more.
 const QUESTIONS_MAX: u32 = trawl_sdk::analyst::QUESTIONS_MAX as u32;

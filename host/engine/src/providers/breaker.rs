@@ -179,8 +179,9 @@ fn doubled((first, longest): (Duration, Duration), times: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trawl_model::secret::Secret;
+
+    use super::*;
 
     fn key(breakers: &Breakers, secret: &str, is_own: bool) -> BreakerKey {
         let keys = Keys::from_iter([("K".to_owned(), Secret::new(secret))]);

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
-use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 use url::Url;
 
-use super::scrub::Scrubber;
-use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
 use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher, without_userinfo};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
+use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
+
+use super::scrub::Scrubber;
+use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
 
 /// Most exchanges of one conversation: twice what the provider with the most polls needs if each
 /// comes back early.

@@ -8,14 +8,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method};
-use trawl_sdk::provider::{Credential, Request, Task};
 use url::Url;
 
-use super::scrub::Scrubber;
 use trawl_model::header;
 use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
+use trawl_sdk::provider::{Credential, Request, Task};
+
+use super::scrub::Scrubber;
 
 /// Largest body of a request: what providers accept, and enough for a page's form.
 const BODY_BYTES_MAX: usize = 8 << 20;
@@ -252,8 +253,9 @@ fn shown(text: &str) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::*;
     use trawl_plugins::PriceTable;
+
+    use super::*;
 
     fn grant() -> Grant {
         Grant {

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
+use trawl_model::VendorUse;
+use trawl_plan::{Funding, PagePlan};
+use trawl_plugins::ProviderPlugin;
 use trawl_sdk::provider::Abilities;
 
 use super::Keys;
 use super::breaker::{BreakerKey, Breakers};
 use super::pooled::PooledKeys;
 use super::task::{is_beyond, needs};
-use trawl_model::VendorUse;
-use trawl_plan::{Funding, PagePlan};
-use trawl_plugins::ProviderPlugin;
 
 /// Whose credentials pay a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

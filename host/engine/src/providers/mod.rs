@@ -20,7 +20,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
+
+use trawl_model::{FetchedPage, Nanodollars, VendorUse};
+use trawl_net::fetch::Fetcher;
+use trawl_plan::PagePlan;
+use trawl_plugins::Registry;
 use trawl_sdk::provider::{Charged, Class, Failure};
+
+use breaker::Breakers;
+use conversation::Conversation;
+use stats::ProviderStats;
 
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
@@ -29,14 +38,6 @@ pub use pooled::{PooledError, PooledKeys};
 pub use scrub::Scrubber;
 pub use stats::{ProviderStatus, RouteCounters, RouteStatus, listed};
 pub use task::{AttemptContext, task};
-
-use breaker::Breakers;
-use conversation::Conversation;
-use stats::ProviderStats;
-use trawl_model::{FetchedPage, Nanodollars, VendorUse};
-use trawl_net::fetch::Fetcher;
-use trawl_plan::PagePlan;
-use trawl_plugins::Registry;
 
 /// Pause before a retry at a provider that failed.
 const AGAIN_PAUSE: Duration = Duration::from_millis(500);

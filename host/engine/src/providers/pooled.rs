@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::Keys;
 use trawl_model::secret::Secret;
 use trawl_plugins::ProviderPlugin;
+
+use super::Keys;
 
 /// The operator's credentials by name.
 #[derive(Clone, Debug, Default)]

@@ -174,8 +174,9 @@ fn base64_inside(secret: &str, offset: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trawl_model::secret::Secret;
+
+    use super::*;
 
     const SECRET: &str = "canary/7f3a+b c=\"ü";
 

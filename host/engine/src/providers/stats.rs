@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Candidate, Payment, PooledKeys, VendorFailure, VendorPage};
 use trawl_model::Nanodollars;
 use trawl_plugins::{Grant, ProviderPlugin, Registry};
+
+use super::{Candidate, Payment, PooledKeys, VendorFailure, VendorPage};
 
 /// Counters by provider and payment.
 #[derive(Default)]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 use url::Url;
 
 use trawl_net::fetch::{basic_authorization, without_userinfo};
 use trawl_plan::PagePlan;
 use trawl_plugins::Grant;
+use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 
 /// What a task needs besides the plan.
 pub struct AttemptContext<'a> {

@@ -6,13 +6,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::*;
 use trawl_billing::{Tariff, price};
 use trawl_net::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
 use trawl_net::fetch::{FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_plan::testing::page_plan;
 use trawl_plan::{FetchPlan, Pool};
+
+use super::*;
 
 static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
 

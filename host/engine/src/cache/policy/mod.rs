@@ -15,10 +15,11 @@ use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePoli
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Key;
-use super::index::BodyHash;
 use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
+
+use super::Key;
+use super::index::BodyHash;
 
 /// Headers of a 304 that do not describe the stored page, but the message or its missing body. RFC
 /// 9111 section 3.2.

@@ -15,11 +15,12 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::extract::{Input, Outputs};
 use trawl_model::lru::Lru;
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Format, OutputPlan};
 use trawl_plugins::{PluginKind, Registry};
+
+use crate::extract::{Input, Outputs};
 
 /// Outputs larger than this share of the cache would evict too much for one page.
 const OUTPUTS_PART_MAX: u64 = 32;

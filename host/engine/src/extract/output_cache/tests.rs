@@ -4,13 +4,14 @@ use std::path::Path;
 use bytes::Bytes;
 use serde_json::json;
 use tempfile::TempDir;
-use trawl_test_guests::Guest;
 use url::Url;
 
-use super::*;
 use trawl_model::{Content, Fields, PageFailure, Piece};
 use trawl_plan::{Chunking, FormatChoice};
 use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_test_guests::Guest;
+
+use super::*;
 
 /// The plugins that a plan can call, under the names that it uses.
 fn plugins() -> Vec<Guest> {

@@ -9,13 +9,14 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
+use trawl_model::clock::Timestamp;
+use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
+use trawl_plan::{FetchPlan, PagePlan};
+
 use super::CacheOutcome;
 use super::own_http::HttpRequest;
 use super::own_stack::OwnStack;
 use crate::cache::{self, Key, PageCache, StoredPage};
-use trawl_model::clock::Timestamp;
-use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
-use trawl_plan::{FetchPlan, PagePlan};
 
 /// Name of the route in a page's key: a rendered page would be another page.
 const ROUTE: &str = "http";

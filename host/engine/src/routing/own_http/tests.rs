@@ -1,6 +1,5 @@
 use std::time::UNIX_EPOCH;
 
-use super::*;
 use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
@@ -10,6 +9,8 @@ use trawl_net::politeness::PolitenessConfig;
 use trawl_net::robots::Robots;
 use trawl_plan::Pace;
 use trawl_plan::testing::page_plan;
+
+use super::*;
 
 fn route() -> OwnHttp {
     let politeness = Politeness::new(&PolitenessConfig::default());

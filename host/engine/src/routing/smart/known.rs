@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Clues, Verdict, judge};
 use trawl_model::lru::Lru;
+
+use super::{Clues, Verdict, judge};
 
 /// Bytes of all: about 16,000 pages.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;

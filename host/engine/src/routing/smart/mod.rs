@@ -16,9 +16,10 @@ mod shape;
 mod text;
 mod walls;
 
+use shape::Shape;
+
 pub(crate) use known::KnownVerdicts;
 pub(crate) use memory::HostMemory;
-use shape::Shape;
 
 /// Visible characters from which a page counts as containing its text. More than any rule allows:
 /// empty shells show at most a header, a cookie banner and a footer.

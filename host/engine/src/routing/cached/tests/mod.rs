@@ -13,9 +13,6 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::super::{Routing, Served};
-use super::*;
-use crate::cache::CacheConfig;
 use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
@@ -25,6 +22,10 @@ use trawl_net::fetch::{FetchConfig, Fetcher};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_plan::{CachePlan, Pool, RedirectGate};
+
+use super::super::{Routing, Served};
+use super::*;
+use crate::cache::CacheConfig;
 
 const TWO_DAYS: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
