@@ -6,8 +6,8 @@ use http::{HeaderName, HeaderValue};
 /// Bytes of one caller header, name and value together: what common servers accept for a line.
 pub const HEADER_BYTES_MAX: usize = 8 * 1024;
 
-/// Headers that describe the connection or the message, not the request: only the server
-/// may set them. RFC 9110 section 7.6.1 names the hop-by-hop ones; two spellings of a length or a host are
+/// Headers that describe the connection or the message, not the request: only the server may set
+/// them. RFC 9110 section 7.6.1 names the hop-by-hop ones; two spellings of a length or a host are
 /// how requests are smuggled.
 const REFUSED: [&str; 13] = [
     "host",

@@ -179,10 +179,10 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
     Ok(options)
 }
 
-fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
+fn prune_options(prune: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
     let selectors = [
-        ("root_selector", wish.root_selector),
-        ("exclude_selector", wish.exclude_selector),
+        ("root_selector", prune.root_selector),
+        ("exclude_selector", prune.exclude_selector),
     ];
     let mut options = Map::new();
     for (field, selector) in selectors {
@@ -200,9 +200,9 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
         }
     }
     let switches = [
-        ("images", "filter_images", wish.images),
-        ("svg", "filter_svg", wish.svg),
-        ("main_only", "filter_main_only", wish.main_only),
+        ("images", "filter_images", prune.images),
+        ("svg", "filter_svg", prune.svg),
+        ("main_only", "filter_main_only", prune.main_only),
     ];
     for (option, field, is_on) in switches {
         if is_on {
@@ -385,12 +385,12 @@ mod tests {
 
     #[test]
     fn the_built_in_filter_gets_only_what_was_requested() {
-        let wish = PruneWish {
+        let prune = PruneWish {
             root_selector: Some("main".to_owned()),
             images: true,
             ..PruneWish::default()
         };
-        let chosen = filters(wish, map(json!({"mine": {"a": 1}})), &FakeCatalog);
+        let chosen = filters(prune, map(json!({"mine": {"a": 1}})), &FakeCatalog);
         assert_eq!(
             chosen,
             Ok(vec![
@@ -418,8 +418,8 @@ mod tests {
             exclude_selector: Some("!".to_owned()),
             ..PruneWish::default()
         };
-        for (wish, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
-            let error = filters(wish, Map::new(), &FakeCatalog).expect_err(field);
+        for (prune, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
+            let error = filters(prune, Map::new(), &FakeCatalog).expect_err(field);
             assert_eq!(error.field, field);
             assert_eq!(error.reason, "not a selector");
         }

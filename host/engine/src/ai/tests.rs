@@ -30,7 +30,7 @@ enum Says {
 
 struct Server {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<(String, Value)>>>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -44,8 +44,8 @@ impl Server {
     async fn saying(script: &[Says]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let known = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let known = Arc::clone(&requests);
         let mut script: VecDeque<Says> = script.iter().cloned().collect();
         let task = tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -101,14 +101,14 @@ impl Server {
         });
         Self {
             address,
-            asked,
+            requests,
             task,
         }
     }
 
-    fn asked(&self) -> Vec<(String, Value)> {
-        let asked = self.asked.lock();
-        asked.unwrap_or_else(PoisonError::into_inner).clone()
+    fn requests(&self) -> Vec<(String, Value)> {
+        let requests = self.requests.lock();
+        requests.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn ai(&self) -> Ai {
@@ -157,8 +157,8 @@ async fn a_question_is_sent_as_a_chat_completion_and_priced() {
     assert_eq!(answered.value, json!({"n": 3}));
     assert_eq!(answered.cost, Nanodollars(20 * 1_000 + 5 * 2_000));
     assert!(answered.cost <= ai.cost_max(&question()) && ai.cost_max(&question()) <= ai.max_cost());
-    let asked = server.asked();
-    let (head, body) = &asked[0];
+    let requests = server.requests();
+    let (head, body) = &requests[0];
     assert!(
         head.starts_with("POST /v1/chat/completions HTTP/1.1"),
         "{head}"
@@ -185,9 +185,9 @@ async fn a_server_that_refuses_the_format_gets_plain_requests_from_then_on() {
         let answered = ai.ask(&question()).await.expect("an answer");
         assert_eq!(answered.value, json!({"n": 3}));
     }
-    let asked = server.asked();
-    assert_eq!(asked.len(), 3);
-    for (_, body) in &asked[1..] {
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for (_, body) in &requests[1..] {
         assert_eq!(body["response_format"], Value::Null);
         assert_eq!(body["messages"][0]["role"], "system");
         let words = body["messages"][0]["content"].as_str().expect("words");
@@ -205,8 +205,8 @@ async fn a_misfit_is_shown_to_the_model_once() {
         Nanodollars(30_000),
         "the misfit costs nothing"
     );
-    let asked = server.asked();
-    let messages = asked[1].1["messages"].as_array().expect("messages");
+    let requests = server.requests();
+    let messages = requests[1].1["messages"].as_array().expect("messages");
     assert_eq!(messages.len(), 3);
     assert_eq!(messages[1]["role"], "assistant");
     assert!(
@@ -226,7 +226,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
         let server = Server::saying(&[wrong]).await;
         let refused = server.ai().ask(&question()).await.expect_err("a misfit");
         assert_eq!(refused, Unavailable::Misfit);
-        assert_eq!(server.asked().len(), 2);
+        assert_eq!(server.requests().len(), 2);
     }
     let server = Server::saying(&[Says::Body("<html>")]).await;
     let refused = server
@@ -250,7 +250,7 @@ async fn a_busy_server_is_retried_within_bounds() {
     let server = Server::saying(&[busy]).await;
     let refused = server.ai().ask(&question()).await.expect_err("busy");
     assert_eq!(refused, Unavailable::Status(429));
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
     let server = Server::saying(&[Says::Status(429, "retry-after: 3600\r\n")]).await;
     let refused = server
         .ai()
@@ -258,13 +258,13 @@ async fn a_busy_server_is_retried_within_bounds() {
         .await
         .expect_err("busy for long");
     assert_eq!(
-        (refused, server.asked().len()),
+        (refused, server.requests().len()),
         (Unavailable::Status(429), 1)
     );
     let server = Server::saying(&[Says::Status(401, "")]).await;
     let refused = server.ai().ask(&question()).await.expect_err("not ours");
     assert_eq!(
-        (refused, server.asked().len()),
+        (refused, server.requests().len()),
         (Unavailable::Status(401), 1)
     );
 }
@@ -298,7 +298,7 @@ async fn a_missing_permit_is_not_taken_for_a_server_that_is_down() {
         let refused = ai.ask(&question()).await.expect_err("no place");
         assert_eq!(refused, Unavailable::Busy);
     }
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
     drop(taken);
     assert!(ai.ask(&question()).await.is_ok(), "it does not rest");
 }

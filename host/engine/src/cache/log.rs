@@ -67,7 +67,7 @@ struct Outline {
 
 impl Record {
     /// A stored page.
-    pub(super) fn kept(
+    pub(super) fn stored(
         key: &Key,
         body: &BodyHash,
         body_bytes: u64,

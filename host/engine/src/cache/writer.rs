@@ -79,7 +79,7 @@ impl Writer {
         };
         let record = |disk_bytes| {
             let body_bytes = page.body.len() as u64;
-            Record::kept(key, &hash, body_bytes, disk_bytes, page.meta.clone())
+            Record::stored(key, &hash, body_bytes, disk_bytes, page.meta.clone())
         };
         let appended =
             written.and_then(|disk_bytes| Ok((self.log.append(&record(disk_bytes))?, disk_bytes)));

@@ -249,7 +249,7 @@ fn contents(
 fn read_fields(
     registry: &Registry,
     whole: &PageView<'_>,
-    kept: &PageView<'_>,
+    filtered: &PageView<'_>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) {
@@ -259,7 +259,7 @@ fn read_fields(
     };
     let mut fields = Fields::default();
     if plan.links {
-        let links = read(kept, LINKS, nothing);
+        let links = read(filtered, LINKS, nothing);
         fields.links = links.map(|links| match &plan.link_rewrite {
             Some(rule) => rule.rewrite_list(links),
             None => links,
@@ -271,7 +271,7 @@ fn read_fields(
         fields.metadata = Some(metadata);
     }
     if plan.hidden_text
-        && let Some(hidden) = read(kept, HIDDEN_TEXT, nothing)
+        && let Some(hidden) = read(filtered, HIDDEN_TEXT, nothing)
     {
         let metadata = fields.metadata.get_or_insert_default();
         metadata.insert(HIDDEN_TEXT.to_owned(), hidden);
@@ -280,12 +280,12 @@ fn read_fields(
         fields.json_data = read(whole, JSON_DATA, nothing);
     }
     if let Some(options) = &plan.css_fields {
-        fields.css_extracted = read(kept, SELECTORS, options);
+        fields.css_extracted = read(filtered, SELECTORS, options);
     }
     if !plan.extractors.is_empty() {
         let named = plan.extractors.iter();
-        let results =
-            named.filter_map(|(name, options)| Some((name.clone(), read(kept, name, options)?)));
+        let results = named
+            .filter_map(|(name, options)| Some((name.clone(), read(filtered, name, options)?)));
         fields.extracted = Some(results.collect());
     }
     outputs.fields = fields;

@@ -154,7 +154,7 @@ impl BreakerState {
                 Some(
                     failure
                         .retry_after
-                        .map_or(own, |asked| asked.min(KEY_PAUSE)),
+                        .map_or(own, |pause| pause.min(KEY_PAUSE)),
                 )
             }
             None | Some(Class::ProviderError | Class::ProviderTimeout | Class::Drift) => {

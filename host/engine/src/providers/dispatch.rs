@@ -93,16 +93,16 @@ impl From<String> for Refused {
 /// # Errors
 /// [`Refused`]: the adapter, or the caller through it, requests something it may not have.
 pub fn prepare(
-    asked: &Request,
+    request: &Request,
     task: &Task,
     grant: &Grant,
     keys: &Keys,
 ) -> Result<reqwest::Request, Refused> {
-    let method = Method::from_bytes(asked.method.as_bytes())
+    let method = Method::from_bytes(request.method.as_bytes())
         .ok()
         .filter(|method| METHODS.contains(method))
-        .ok_or_else(|| format!("it requests the method `{}`", shown(&asked.method)))?;
-    let mut url = Url::parse(&asked.url).map_err(|_| "it requests an invalid URL".to_owned())?;
+        .ok_or_else(|| format!("it requests the method `{}`", shown(&request.method)))?;
+    let mut url = Url::parse(&request.url).map_err(|_| "it requests an invalid URL".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
         let reason = "it puts a user name into the URL, credentials are marked under `credentials`";
         return Err(reason.to_owned().into());
@@ -111,10 +111,10 @@ pub fn prepare(
         let origin = shown(&url.origin().ascii_serialization());
         return Err(format!("it requests `{origin}`, which its `hosts` do not grant").into());
     }
-    if asked.body.len() > BODY_BYTES_MAX {
+    if request.body.len() > BODY_BYTES_MAX {
         let reason = format!(
             "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
-            asked.body.len()
+            request.body.len()
         );
         return Err(if task.body.len() > BODY_BYTES_MAX / 2 {
             Refused::Task(reason)
@@ -122,11 +122,11 @@ pub fn prepare(
             Refused::Adapter(reason)
         });
     }
-    refuse_strays(asked, task, grant, keys)?;
+    refuse_strays(request, task, grant, keys)?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
     let of_caller = !task.headers.is_empty() || !task.cookies.is_empty();
-    for (name, value) in &asked.headers {
+    for (name, value) in &request.headers {
         let checked = header::check(name, value).map_err(|reason| match of_caller {
             // A header of the caller that the adapter's prefix made too long.
             true => Refused::Task(reason),
@@ -135,20 +135,25 @@ pub fn prepare(
         let (name, value) = checked?;
         headers.append(name, value);
     }
-    for credential in &asked.credentials {
+    for credential in &request.credentials {
         fill_in(credential, grant, keys, &mut url, &mut headers)?;
     }
-    let mut request = reqwest::Request::new(method, url);
-    *request.headers_mut() = headers;
-    if !asked.body.is_empty() {
-        *request.body_mut() = Some(asked.body.clone().into());
+    let mut sent = reqwest::Request::new(method, url);
+    *sent.headers_mut() = headers;
+    if !request.body.is_empty() {
+        *sent.body_mut() = Some(request.body.clone().into());
     }
-    Ok(request)
+    Ok(sent)
 }
 
 /// Refuses a credential outside `credentials`: its value, or its name in braces as if it were
 /// filled in there. A name in braces that the caller wrote is only text.
-fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Result<(), Refused> {
+fn refuse_strays(
+    request: &Request,
+    task: &Task,
+    grant: &Grant,
+    keys: &Keys,
+) -> Result<(), Refused> {
     let scrubber = keys.scrubber();
     let names = |bytes: &[u8]| {
         let braced = |name: &String| [format!("{{{name}}}"), format!("%7B{name}%7D")];
@@ -162,10 +167,10 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
     }
     let is_named = texts(task).any(names);
     let is_stray = |bytes: &[u8]| scrubber.finds(bytes) || !is_named && names(bytes);
-    let mut headers = asked.headers.iter();
-    let part = if is_stray(asked.url.as_bytes()) {
+    let mut headers = request.headers.iter();
+    let part = if is_stray(request.url.as_bytes()) {
         "URL"
-    } else if is_stray(&asked.body) {
+    } else if is_stray(&request.body) {
         "body"
     } else if headers.any(|(name, value)| is_stray(name.as_bytes()) || is_stray(value.as_bytes())) {
         "headers"

@@ -275,17 +275,17 @@ impl RenderPlan {
     ///
     /// # Errors
     /// [`PlanError`] naming the field and the reason.
-    pub fn new(wish: RenderWish) -> Result<Self, PlanError> {
-        let scripts = by_path("execution_scripts", wish.execution_scripts, |value| {
+    pub fn new(fields: RenderWish) -> Result<Self, PlanError> {
+        let scripts = by_path("execution_scripts", fields.execution_scripts, |value| {
             let text = value.as_str().map(str::to_owned);
             text.ok_or_else(|| "a script is not a string".to_owned())
         })?;
-        let automation = by_path("automation_scripts", wish.automation_scripts, steps)?;
-        let wait = wish.wait_for.map(wait).transpose();
-        let scroll = wish.scroll.filter(|&millis| millis > 0);
-        let window = wish.viewport.map(window).transpose();
+        let automation = by_path("automation_scripts", fields.automation_scripts, steps)?;
+        let wait = fields.wait_for.map(wait).transpose();
+        let scroll = fields.scroll.filter(|&millis| millis > 0);
+        let window = fields.viewport.map(window).transpose();
         Ok(Self {
-            before_load: wish
+            before_load: fields
                 .evaluate_on_new_document
                 .filter(|script| !script.trim().is_empty()),
             scripts,
@@ -297,8 +297,8 @@ impl RenderPlan {
             window: window
                 .map_err(|reason| PlanError::new("viewport", reason))?
                 .unwrap_or_default(),
-            load: wish.load,
-            screenshot: wish.screenshot,
+            load: fields.load,
+            screenshot: fields.screenshot,
         })
     }
 }

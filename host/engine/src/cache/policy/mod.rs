@@ -125,10 +125,10 @@ impl StoredPage {
         redirects: impl Iterator<Item = &'a Url>,
         now: Timestamp,
     ) -> Self {
-        let asked = page.requested_url.fragment();
+        let requested = page.requested_url.fragment();
         // A fragment of the requested URL is not part of the redirect.
         let own = redirects.map(|to| {
-            if to.fragment() == asked {
+            if to.fragment() == requested {
                 without_fragment(to).into()
             } else {
                 to.as_str().to_owned()
@@ -277,10 +277,10 @@ impl StoredPage {
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.headers_mut() = readable(answer);
-        let asked = asked(request.clone());
+        let revalidation = request_with(request.clone());
         match self
             .policy()
-            .after_response(&asked, &response, system_time(now))
+            .after_response(&revalidation, &response, system_time(now))
         {
             AfterResponse::Modified(..) => None,
             AfterResponse::NotModified(..) => {
@@ -316,10 +316,15 @@ fn policy(
     *response.headers_mut() = readable(answer);
     // A shared cache, so `private` stores nothing.
     let options = CacheOptions::default();
-    CachePolicy::new_options(&asked(request.clone()), &response, system_time(at), options)
+    CachePolicy::new_options(
+        &request_with(request.clone()),
+        &response,
+        system_time(at),
+        options,
+    )
 }
 
-fn asked(headers: HeaderMap) -> Request<()> {
+fn request_with(headers: HeaderMap) -> Request<()> {
     let mut request = Request::new(());
     *request.headers_mut() = headers;
     request
@@ -330,7 +335,7 @@ fn asked(headers: HeaderMap) -> Request<()> {
 fn no_cache(request: &HeaderMap) -> Request<()> {
     let mut headers = request.clone();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    asked(headers)
+    request_with(headers)
 }
 
 /// Headers of an answer as the crate reads them: it compares directives by case, and skips a value
@@ -377,12 +382,12 @@ fn varied(answer: &[(String, String)], request: &HeaderMap) -> Vec<(String, Stri
 }
 
 /// The stored headers, updated by those of a 304.
-fn updated(kept: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
+fn updated(stored: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
     let news = || {
         let is_new = |name: &str| !NOT_UPDATED.contains(&name);
         answer.iter().filter(move |(name, _)| is_new(name))
     };
-    let old = kept
+    let old = stored
         .iter()
         .filter(|(name, _)| news().all(|(new, _)| new != name));
     old.chain(news()).cloned().collect()

@@ -158,8 +158,8 @@ fn revalidation_uses_the_validators_of_the_site() {
         let conditional_request =
             stored(answer).conditional_request(&url("http://a/x#other"), &request(&[]), LATER)?;
         assert_eq!(conditional_request.at, url("http://a/x"));
-        let asked = conditional_request.headers.iter().map(pair);
-        Some(asked.collect::<Vec<_>>())
+        let requested = conditional_request.headers.iter().map(pair);
+        Some(requested.collect::<Vec<_>>())
     };
     let date = "Tue, 20 Jan 2026 10:00:00 GMT";
     assert_eq!(conditional_request(&[]), None);
@@ -233,15 +233,15 @@ fn a_stored_page_is_the_page_that_was_fetched() {
         ])
     };
     let stored = StoredPage::new(&fetched, &request(&[]), way.iter(), NOW);
-    let asked = url("http://a/x#there");
-    let again = stored.page(&asked);
-    assert_eq!(again.requested_url, asked);
+    let requested = url("http://a/x#there");
+    let again = stored.page(&requested);
+    assert_eq!(again.requested_url, requested);
     assert_eq!(again.final_url, url("http://b/y#own"));
     assert_eq!((again.status, &*again.body), (200, &b"text"[..]));
     assert_eq!(again.headers, fetched.headers);
     assert_eq!(again.content_type, "text/plain");
     assert_eq!(
-        stored.redirects(&asked),
+        stored.redirects(&requested),
         [url("http://b/#there"), url("http://b/y#own")]
     );
     let direct = stored.at_its_final_url().page(&url("http://b/y"));

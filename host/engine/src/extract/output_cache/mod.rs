@@ -42,7 +42,7 @@ pub(super) struct OutputCache {
 /// pay for must not be free for another. Dropping it stores nothing.
 #[derive(Clone)]
 pub struct OutputCacheWrite {
-    kept: Arc<Lru<Key, Outputs>>,
+    cache: Arc<Lru<Key, Outputs>>,
     key: Key,
     outputs: Arc<Outputs>,
     bytes: u64,
@@ -118,7 +118,7 @@ impl OutputCache {
         let outputs = outputs.clone().written();
         let bytes = outputs.bytes();
         Some(OutputCacheWrite {
-            kept: Arc::clone(&self.outputs),
+            cache: Arc::clone(&self.outputs),
             key,
             outputs: Arc::new(outputs),
             bytes,
@@ -129,8 +129,8 @@ impl OutputCache {
 impl OutputCacheWrite {
     /// Stores them.
     pub fn commit(self) {
-        self.kept.insert(self.key, self.outputs, self.bytes);
-        metrics::gauge!("trawl_outputs_bytes").set(self.kept.bytes() as f64);
+        self.cache.insert(self.key, self.outputs, self.bytes);
+        metrics::gauge!("trawl_outputs_bytes").set(self.cache.bytes() as f64);
     }
 }
 

@@ -215,9 +215,9 @@ impl CacheLookup<'_> {
         let is_shareable = answer.request.is_some()
             && are_permanent(&answer.redirects, now)
             && cache::is_storable(&valid.page(self.url), &self.request, now);
-        let mut got = self.served(&valid, "revalidated", None);
-        got.fetched.page.cookies.clone_from(&answer.page.cookies);
-        got.cache = CacheOutcome::Hit {
+        let mut fetch = self.served(&valid, "revalidated", None);
+        fetch.fetched.page.cookies.clone_from(&answer.page.cookies);
+        fetch.cache = CacheOutcome::Hit {
             body_hash: valid.body_hash(),
             is_shareable,
         };
@@ -226,7 +226,7 @@ impl CacheLookup<'_> {
         } else {
             self.cache.forget(&self.key);
         }
-        Some(got)
+        Some(fetch)
     }
 
     /// A page that was just fetched. A stored page that is known to be gone is removed.

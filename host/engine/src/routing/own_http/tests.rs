@@ -55,8 +55,8 @@ async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
     let date = Clock::wall().now().unix_seconds() + 2;
     let date = UNIX_EPOCH + Duration::from_secs(u64::try_from(date).expect("after 1970"));
     let date = httpdate::fmt_http_date(date);
-    for (wish, least) in [(date.as_str(), 900), ("1", 990)] {
-        let refusal = page(429, &format!("retry-after: {wish}\r\n"), "too many");
+    for (retry_after, least) in [(date.as_str(), 900), ("1", 990)] {
+        let refusal = page(429, &format!("retry-after: {retry_after}\r\n"), "too many");
         let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
         let begun = Instant::now();
         let (fetched, waited) = fetch(&route(), &plan(TEN), &site.url("/"))
@@ -68,7 +68,7 @@ async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
         );
         assert!(
             begun.elapsed() >= Duration::from_millis(least),
-            "{wish}: {:?}",
+            "{retry_after}: {:?}",
             begun.elapsed()
         );
         assert_eq!(waited, Duration::ZERO);

@@ -26,12 +26,12 @@ async fn a_page_behind_permanent_redirects_is_stored_under_both_urls() {
     let renewed = world.get("/a").await.expect("valid");
     assert_eq!(status_of(&renewed), Some("revalidated"));
     assert_eq!(renewed.page.final_url, world.url("/c#there"));
-    let asked: Vec<_> = world
+    let hits: Vec<_> = world
         .seen()
         .iter()
         .map(|head| head.contains("if-none-match"))
         .collect();
-    assert_eq!(asked, [false, false, true]);
+    assert_eq!(hits, [false, false, true]);
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn a_changed_redirect_is_not_taken_for_the_cached_page() {
     );
 }
 
-/// Records what it is asked and refuses URLs that contain `refused`.
+/// Records what it is seen and refuses URLs that contain `refused`.
 struct Gate(Mutex<Vec<Url>>);
 
 impl RedirectGate for Gate {
@@ -93,11 +93,11 @@ async fn the_gate_decides_about_the_redirects_of_a_cached_page() {
     .await;
     world.get("/a").await.expect("fetched");
     let gate = Arc::new(Gate(Mutex::default()));
-    let asked = Arc::clone(&gate);
+    let seen = Arc::clone(&gate);
     let refused = world.get_with("/a", |plan| plan.gate = Some(gate)).await;
     let failure = refused.expect_err("not followed");
     assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
-    let asked = asked.0.lock().expect("addresses").clone();
-    assert_eq!(asked, [world.url("/b"), world.url("/refused")]);
+    let seen = seen.0.lock().expect("addresses").clone();
+    assert_eq!(seen, [world.url("/b"), world.url("/refused")]);
     assert_eq!(world.seen().len(), 3);
 }
