@@ -148,7 +148,7 @@ impl Ai {
     }
 
     /// The most that this question can cost.
-    pub fn cost_max(&self, question: &Question) -> Nanodollars {
+    pub fn max_cost_of(&self, question: &Question) -> Nanodollars {
         let bounds = self.bounds(question);
         self.config.prices.cost(bounds.question, bounds.answer)
     }

@@ -156,7 +156,10 @@ async fn a_question_is_sent_as_a_chat_completion_and_priced() {
     let answered = ai.ask(&question()).await.expect("an answer");
     assert_eq!(answered.value, json!({"n": 3}));
     assert_eq!(answered.cost, Nanodollars(20 * 1_000 + 5 * 2_000));
-    assert!(answered.cost <= ai.cost_max(&question()) && ai.cost_max(&question()) <= ai.max_cost());
+    assert!(
+        answered.cost <= ai.max_cost_of(&question())
+            && ai.max_cost_of(&question()) <= ai.max_cost()
+    );
     let requests = server.requests();
     let (head, body) = &requests[0];
     assert!(
@@ -309,10 +312,10 @@ async fn what_a_server_says_of_its_work_is_bounded_and_its_key_is_cut_out() {
     let server = Server::saying(&[Says::Content(json!("{\"n\": 1}"), lies)]).await;
     let ai = server.ai();
     let answered = ai.ask(&question()).await.expect("an answer");
-    assert_eq!(answered.cost, ai.cost_max(&question()));
+    assert_eq!(answered.cost, ai.max_cost_of(&question()));
     let uncounted = Server::saying(&[Says::Content(json!("{\"n\": 1}"), json!(null))]).await;
     let answered = uncounted.ai().ask(&question()).await.expect("an answer");
-    assert!(answered.cost > Nanodollars::ZERO && answered.cost < ai.cost_max(&question()));
+    assert!(answered.cost > Nanodollars::ZERO && answered.cost < ai.max_cost_of(&question()));
     let echo = json!(format!("{{\"n\": 1, \"key\": \"{KEY}\"}}"));
     let server = Server::saying(&[Says::Content(echo, json!(null))]).await;
     let answered = server.ai().ask(&question()).await.expect("an answer");

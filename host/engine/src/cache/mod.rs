@@ -94,8 +94,8 @@ struct State {
 /// An order for the writer.
 #[derive(Debug)]
 enum Order {
-    Keep(Key, u64, Arc<StoredPage>),
-    Forget(Key, u64),
+    Store(Key, u64, Arc<StoredPage>),
+    Remove(Key, u64),
     /// Answers once everything before it is done.
     Flush(oneshot::Sender<()>),
 }
@@ -185,25 +185,25 @@ impl PageCache {
     /// or the page is too large, it is not stored.
     pub fn store(&self, key: Key, page: StoredPage) {
         if page.body.len() as u64 > self.shared.bytes_max / BODY_PART_MAX {
-            self.forget(&key);
+            self.remove(&key);
             return;
         }
         let waiting = self.shared.queued_bytes.load(Ordering::Relaxed) + page.body.len();
         if waiting > QUEUE_BYTES_MAX || self.is_queue_full() {
             metrics::counter!("trawl_cache_dropped_total").increment(1);
             // The stored page is older than the one that cannot be queued, so it is outdated.
-            self.forget(&key);
+            self.remove(&key);
             return;
         }
         let page = Arc::new(page);
         let queued = Some(Arc::clone(&page));
         self.order(key, page.body.len(), queued, |number| {
-            Order::Keep(key, number, page)
+            Order::Store(key, number, page)
         });
     }
 
     /// Removes the page stored under this key.
-    pub fn forget(&self, key: &Key) {
+    pub fn remove(&self, key: &Key) {
         {
             let mut state = self.shared.state();
             if !state.pending.contains_key(key) && !state.index.has(key) {
@@ -216,7 +216,7 @@ impl PageCache {
                 return;
             }
         }
-        self.order(*key, 0, None, |number| Order::Forget(*key, number));
+        self.order(*key, 0, None, |number| Order::Remove(*key, number));
     }
 
     /// Waits until everything stored so far is written.

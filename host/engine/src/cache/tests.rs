@@ -104,7 +104,7 @@ async fn the_last_word_on_a_page_counts_whatever_was_ordered_before() {
         cache.store(hash("a"), page(format!("version {round}")));
         cache.store(hash("b"), page(format!("version {round}")));
     }
-    cache.forget(&hash("b"));
+    cache.remove(&hash("b"));
     assert!(cache.find(&hash("b")).await.is_none());
     cache.flush().await;
     for cache in [cache, open(folder.path(), MIB)] {
@@ -127,11 +127,11 @@ async fn equal_bodies_are_stored_once() {
     cache.flush().await;
     assert_eq!(files(folder.path()).len(), 1);
     for key in 0..9 {
-        cache.forget(&hash(key));
+        cache.remove(&hash(key));
     }
     cache.flush().await;
     assert_eq!(body(&cache, hash(9)).await.expect("the last"), "the same");
-    cache.forget(&hash(9));
+    cache.remove(&hash(9));
     cache.flush().await;
     assert!(files(folder.path()).is_empty());
     assert_eq!(cache.bytes(), 0);
@@ -164,7 +164,7 @@ async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_removed() {
         assert_eq!(body_of("a").await.expect("the new one"), "two");
         cache.flush().await;
     }
-    cache.forget(&hash("a"));
+    cache.remove(&hash("a"));
     assert_eq!(body_of("a").await, None);
     cache.flush().await;
     assert_eq!(body_of("a").await, None);
@@ -357,7 +357,7 @@ async fn many_at_once_get_whole_pages_or_none() {
                     None => cache.store(hash(number), page(noise(number, 30_000))),
                 }
                 if round % 31 == 0 {
-                    cache.forget(&hash(number));
+                    cache.remove(&hash(number));
                 }
             }
         });

@@ -43,8 +43,8 @@ pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) 
 impl Writer {
     fn obey(&mut self, order: Order) {
         let (key, number, page) = match order {
-            Order::Keep(key, number, page) => (key, number, Some(page)),
-            Order::Forget(key, number) => (key, number, None),
+            Order::Store(key, number, page) => (key, number, Some(page)),
+            Order::Remove(key, number) => (key, number, None),
             Order::Flush(done) => {
                 let _ = done.send(());
                 return;
@@ -54,7 +54,7 @@ impl Writer {
         if self.shared.is_current(&key, number) {
             let done = match &page {
                 Some(page) => self.store(&key, number, page),
-                None => self.forget(&key),
+                None => self.remove(&key),
             };
             self.report(done);
             let mut state = self.shared.state();
@@ -118,7 +118,7 @@ impl Writer {
         Ok(compressed.len() as u64)
     }
 
-    fn forget(&mut self, key: &Key) -> io::Result<()> {
+    fn remove(&mut self, key: &Key) -> io::Result<()> {
         let unused = self.shared.state().index.remove(key);
         if let Some(body) = unused {
             bodies::remove(&self.shared.folder, &body);

@@ -111,7 +111,7 @@ impl AnalysedPage<'_> {
             return unavailable("no model is configured".to_owned());
         };
         let planned = Usage {
-            ai: usage.ai + ai.cost_max(question),
+            ai: usage.ai + ai.max_cost_of(question),
             transform: usage.transform + RESERVED_CPU,
             ..*usage
         };

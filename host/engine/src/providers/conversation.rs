@@ -41,7 +41,7 @@ impl Conversation<'_> {
     ///
     /// # Errors
     /// [`VendorFailure`], without a secret in its text.
-    pub(super) async fn hold(&self, url: &Url) -> Result<VendorPage, VendorFailure> {
+    pub(super) async fn run(&self, url: &Url) -> Result<VendorPage, VendorFailure> {
         let scrubber = self.keys.scrubber();
         let mut cancel = Cancel {
             request: None,
@@ -51,12 +51,12 @@ impl Conversation<'_> {
             .deadline
             .checked_sub(HAND_OVER_TIME)
             .unwrap_or(self.deadline);
-        let held = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
+        let ended = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
         let late = || {
             let message = "it did not answer before the timeout of the page";
             Err(VendorFailure::of(Class::ProviderTimeout, message))
         };
-        let outcome = held.unwrap_or_else(|_| late());
+        let outcome = ended.unwrap_or_else(|_| late());
         outcome.map_err(|failure| VendorFailure {
             message: scrubber.text(failure.message),
             ..failure

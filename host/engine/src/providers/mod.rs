@@ -279,7 +279,7 @@ impl Providers {
             fetcher: &self.fetcher,
             calls: &self.calls,
         };
-        let outcome = conversation.hold(&plan.url).await;
+        let outcome = conversation.run(&plan.url).await;
         let elapsed = begun.elapsed();
         if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
             return outcome;

@@ -224,7 +224,7 @@ impl CacheLookup<'_> {
         if is_shareable {
             self.cache.store(self.key, valid);
         } else {
-            self.cache.forget(&self.key);
+            self.cache.remove(&self.key);
         }
         Some(fetch)
     }
@@ -233,7 +233,7 @@ impl CacheLookup<'_> {
     fn fresh(&self, fetched: Fetched) -> CachedFetch {
         let pages = self.storable(&fetched);
         if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
-            self.cache.forget(&self.key);
+            self.cache.remove(&self.key);
         }
         let write = (!pages.is_empty()).then(|| CacheWrite {
             cache: Arc::clone(self.cache),
