@@ -130,7 +130,7 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
         return Seen::nothing(dot + 1);
     };
     let bytes = text.as_bytes();
-    // An e-mail url, or the user part of one: skipped as a whole.
+    // An e-mail address, or the user part of one: skipped as a whole.
     let follows = bytes.get(name.end).copied();
     if follows == Some(b'@') {
         return Seen::passed_over(host::end(text, name.end + 1));
@@ -161,7 +161,7 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
 }
 
 /// Where a host without scheme begins, two slashes included, if it may begin here: not within a
-/// path, a word or an e-mail url.
+/// path, a word or an e-mail address.
 fn may_begin(text: &str, start: usize) -> Option<usize> {
     let before = text[..start].chars().next_back();
     if before == Some('/') {
