@@ -1,4 +1,5 @@
-//! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
+//! Plain values that every crate shares: URLs, pages, money, usage, failures. No I/O, no wire
+//! format, no async.
 
 pub mod analysis;
 pub mod clock;

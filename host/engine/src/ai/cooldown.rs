@@ -35,7 +35,7 @@ impl Cooldown {
             // The server is up.
             Ok(_) | Err(Unavailable::Misfit | Unavailable::TooLarge) => false,
             // Nothing was sent.
-            Err(Unavailable::Resting | Unavailable::Busy) => return,
+            Err(Unavailable::CoolingDown | Unavailable::Busy) => return,
         };
         self.with(|state| {
             state.n_failed = if is_server_fault {

@@ -1,12 +1,11 @@
-//! Analyses: an analyst's steps on a page or on a run's findings, and what is kept of the page while a model thinks.
+//! Analyses: an analyst's steps on a page or on the findings of a run, and the page state that
+//! waits for a model.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::outputs::{failure_of, not_loaded, options_text};
-use super::{Input, Source};
 use trawl_document::Document;
 use trawl_model::{ModelSize, PageFailure};
 use trawl_plan::AnalystChoice;
@@ -15,20 +14,23 @@ use trawl_plugins::{
     PluginError, PluginKind, Question, Registry,
 };
 
+use super::outputs::{failure_of, not_loaded, options_text};
+use super::{Input, Source};
+
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.
 const QUESTIONS_MAX: usize = trawl_sdk::analyst::QUESTIONS_MAX;
 
-/// What an analyst came to.
+/// The state of an analysis.
 #[derive(Clone, Debug)]
 pub enum Analysis {
-    /// Its answer.
+    /// The analyst's answer.
     Done(Value),
     /// A question for the model. Its reply goes to [`Workers::resume`](super::Workers::resume).
     Ask(PendingQuestion),
 }
 
-/// A question of an analyst, with all that is needed to go on once there is a reply: nothing of the page has to be made again. It holds
-/// the page's document in memory until it is dropped.
+/// A question of an analyst, with everything needed to resume: no part of the page is made again.
+/// It has the page's document in memory until it is dropped.
 #[derive(Clone, Debug)]
 pub struct PendingQuestion {
     question: Box<Question>,
@@ -39,13 +41,13 @@ pub struct PendingQuestion {
 }
 
 impl PendingQuestion {
-    /// What is asked.
+    /// The question.
     pub fn question(&self) -> &Question {
         &self.question
     }
 }
 
-/// A task that outlives the call it began with.
+/// A task that outlives the call that started it.
 #[derive(Debug)]
 struct OwnedTask {
     /// Of the run's snapshot, so that a reload in between changes nothing.
@@ -61,7 +63,7 @@ enum OwnedSubject {
     Pages(Vec<Finding>),
 }
 
-/// A page as it was lent to the analyst; text and body only when the analyst reads them.
+/// A page as the analyst saw it; text and body only if the analyst reads them.
 #[derive(Debug)]
 struct OwnedPage {
     document: Document,
@@ -72,13 +74,13 @@ struct OwnedPage {
     charset: &'static str,
 }
 
-/// The first step on a page whose document is still lent to others.
+/// The first step on a page whose document is still borrowed.
 pub(super) enum FirstStep {
     Done(Value),
     Ask(Box<FirstQuestion>),
 }
 
-/// A first question, before the page is kept for its reply.
+/// A first question, before it owns the page.
 pub(super) struct FirstQuestion {
     analyst: Arc<AnalystPlugin>,
     options: String,
@@ -88,7 +90,7 @@ pub(super) struct FirstQuestion {
     kept: Vec<u8>,
 }
 
-/// Begins an analysis of a page as filters left it.
+/// Starts an analysis of a page as filters left it.
 pub(super) fn begin(
     registry: &Registry,
     choice: &AnalystChoice,
@@ -115,7 +117,7 @@ pub(super) fn begin(
 }
 
 impl FirstQuestion {
-    /// Keeps the page until the reply is there.
+    /// Takes ownership of the page until the reply arrives.
     pub(super) fn own_page(
         self,
         document: Document,
@@ -126,13 +128,15 @@ impl FirstQuestion {
         let page = OwnedPage {
             document,
             kept: self.kept,
-            text: match needs.source {
-                true => source.text.into_owned(),
-                false => String::new(),
+            text: if needs.source {
+                source.text.into_owned()
+            } else {
+                String::new()
             },
-            body: match needs.body {
-                true => input.body.clone(),
-                false => Bytes::new(),
+            body: if needs.body {
+                input.body.clone()
+            } else {
+                Bytes::new()
             },
             content_type: input.content_type.clone(),
             charset: source.charset,
@@ -151,7 +155,7 @@ impl FirstQuestion {
     }
 }
 
-/// Begins to join what an analyst found on the pages of a run.
+/// Starts joining what an analyst found on the pages of a run.
 pub(super) fn join(
     registry: &Registry,
     choice: &AnalystChoice,
@@ -167,7 +171,7 @@ pub(super) fn join(
     after(step, task, 0)
 }
 
-/// Goes on with an analysis.
+/// Resumes an analysis.
 pub(super) fn resume(
     pending: PendingQuestion,
     reply: &ModelReply,
@@ -201,7 +205,7 @@ fn after(
 }
 
 impl OwnedTask {
-    /// Lends the task for one call.
+    /// Lends the task to one call.
     fn with<R>(&self, call: impl FnOnce(&AnalystTask<'_>) -> R) -> R {
         let lend = |subject| {
             call(&AnalystTask {

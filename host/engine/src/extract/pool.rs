@@ -1,7 +1,7 @@
 //! A fixed pool of OS threads for work on the CPU.
 //!
-//! Threads of the runtime's blocking pool come and go with the load, and each keeps an allocator
-//! heap of its own; these are as many as cores, and stay.
+//! Threads of the runtime's blocking pool come and go with the load, and each has an allocator heap
+//! of its own. This pool has one thread per core for as long as it lives.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The pool. Its threads end when it is dropped, after the jobs that they run.
+/// The pool. Its threads end once it is dropped, after their current jobs.
 #[derive(Debug)]
 pub(super) struct Pool {
     jobs: Sender<Job>,
@@ -68,12 +68,12 @@ impl Pool {
             let result = catch_unwind(AssertUnwindSafe(job));
             drop(permit);
             let result = result.map_err(|panic| PoolError::Panicked(message(&*panic)));
-            // The caller may be gone.
+            // The caller may be stopped.
             let _ = sender.send(result);
         };
-        let gone = || PoolError::Panicked("the extraction threads are gone".to_owned());
-        self.jobs.send(Box::new(job)).map_err(|_| gone())?;
-        result.await.unwrap_or_else(|_| Err(gone()))
+        let stopped = || PoolError::Panicked("the extraction threads are stopped".to_owned());
+        self.jobs.send(Box::new(job)).map_err(|_| stopped())?;
+        result.await.unwrap_or_else(|_| Err(stopped()))
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Workers {
     cache: Arc<OutputCache>,
 }
 
-/// What was made of a page.
+/// The outputs of a page, and what they took.
 #[derive(Clone, Debug, Default)]
 pub struct Extraction {
     /// Its outputs.
@@ -104,9 +104,9 @@ impl Workers {
         self.extract(deadline, job).await
     }
 
-    /// Resumes an analysis with the model's reply, waiting for a thread until `deadline`. The step is
-    /// an answer or the next question; its time is [`CpuTime::transform`]. An answer of the model
-    /// must have passed [`Question::check`](trawl_plugins::Question::check).
+    /// Resumes an analysis with the model's reply, waiting for a thread until `deadline`. The step
+    /// is an answer or the next question; its time is [`CpuTime::transform`]. An answer of the
+    /// model must have passed [`Question::check`](trawl_plugins::Question::check).
     ///
     /// # Errors
     /// (In the pair.) No thread came free in time, or the analyst failed, misbehaved, exceeded a

@@ -5,18 +5,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::run::{PageEngine, RunContext, extract};
-use crate::extract::{Analysis, PendingQuestion};
-use crate::routing::CacheOutcome;
 use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
-/// Most questions of a page. The extract module refuses one more.
+use super::run::{PageEngine, RunContext, extract};
+use crate::extract::{Analysis, PendingQuestion};
+use crate::routing::CacheOutcome;
+
+/// Most questions of a page. The extract module refuses more.
 const QUESTIONS_MAX: u32 = trawl_sdk::analyst::QUESTIONS_MAX as u32;
 /// How long a step of an analysis may wait for a core and run.
 const STEP_TIME_MAX: Duration = Duration::from_secs(30);
-/// CPU time that a page must still be able to pay when its question is answered: what analysts need to read the answer.
+/// CPU time that the reservation must still cover when a question is answered: what analysts need
+/// to read the answer.
 const RESERVED_CPU: Duration = Duration::from_secs(5);
 
 /// The most that the model's answers about a page of this plan can cost.
@@ -55,8 +57,8 @@ pub(super) struct AnalysedPage<'a> {
 }
 
 impl AnalysedPage<'_> {
-    /// Runs an analysis to its end. If the analyst fails on a reply of the model, it runs again without
-    /// a model: the result that needs none is always available.
+    /// Runs an analysis to its end. If the analyst fails on a reply of the model, it runs again
+    /// without a model: the result that needs none is always available.
     ///
     /// # Errors
     /// The analyst fails without a model too; then the page has failed.
@@ -109,7 +111,7 @@ impl AnalysedPage<'_> {
             return unavailable("no model is configured".to_owned());
         };
         let planned = Usage {
-            ai: usage.ai + ai.cost_max(question),
+            ai: usage.ai + ai.max_cost_of(question),
             transform: usage.transform + RESERVED_CPU,
             ..*usage
         };
@@ -162,7 +164,7 @@ impl AnalysedPage<'_> {
                 }
                 Ok(value)
             }
-            // Without a model a question is refused by the plugins crate.
+            // Without a model the plugins crate refuses questions.
             (Some(Analysis::Ask(_)) | None, None) => Ok(Value::Null),
         }
     }

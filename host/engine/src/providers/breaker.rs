@@ -1,5 +1,5 @@
-//! Circuit breakers: which routes are not tried for a while, because their key is wrong or has no credit
-//! left, or because their provider is down or rate-limits us.
+//! Circuit breakers: which routes are not tried for a while, because their key is wrong or has no
+//! credit left, or because their provider is down or rate-limits us.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,13 @@ use trawl_sdk::provider::Class;
 
 use super::{Keys, VendorFailure};
 
-/// How long a key that is wrong or without credit is not tried again. People replace keys and top up
-/// accounts.
+/// How long a key that is wrong or without credit is not tried again. People replace keys and top
+/// up accounts.
 const KEY_PAUSE: Duration = Duration::from_secs(10 * 60);
 /// The same for a caller's own key: its owner may just have topped up and be waiting.
 const OWN_KEY_PAUSE: Duration = Duration::from_secs(30);
-/// Pause after the first rate limit without a `Retry-After`, and the longest; it doubles in between.
+/// Pause after the first rate limit without a `Retry-After`, and the longest; it doubles in
+/// between.
 const RATE_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// The same for a provider that fails.
 const FAULT_PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
@@ -51,8 +52,8 @@ struct BreakerState {
 impl Default for Breakers {
     fn default() -> Self {
         let mut key = [0; 32];
-        // Without the system's randomness the hashes could be guessed, which reveals no key: they stay in
-        // this process.
+        // Without the system's randomness the hashes could be guessed, which reveals no key: they
+        // stay in this process.
         let _ = getrandom::fill(&mut key);
         Self {
             key,
@@ -85,8 +86,8 @@ impl Breakers {
         until.is_none_or(|until| until <= now)
     }
 
-    /// Records how a try ended. A provider that was down and fails the next try is paused for twice as
-    /// long.
+    /// Records how a try ended. A provider that was down and fails the next try is paused for twice
+    /// as long.
     pub(super) fn note<T>(
         &self,
         key: &BreakerKey,
@@ -153,7 +154,7 @@ impl BreakerState {
                 Some(
                     failure
                         .retry_after
-                        .map_or(own, |asked| asked.min(KEY_PAUSE)),
+                        .map_or(own, |pause| pause.min(KEY_PAUSE)),
                 )
             }
             None | Some(Class::ProviderError | Class::ProviderTimeout | Class::Drift) => {
@@ -178,8 +179,9 @@ fn doubled((first, longest): (Duration, Duration), times: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trawl_model::secret::Secret;
+
+    use super::*;
 
     fn key(breakers: &Breakers, secret: &str, is_own: bool) -> BreakerKey {
         let keys = Keys::from_iter([("K".to_owned(), Secret::new(secret))]);

@@ -1,4 +1,5 @@
-//! Whether and how fast a page may be fetched: robots.txt, its crawl delay, and its say on redirects.
+//! Whether and how fast a page may be fetched: robots.txt, its crawl delay and its rules on
+//! redirects.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -59,7 +59,7 @@ pub struct Client<'a> {
 struct Visit<'a> {
     plan: &'a PagePlan,
     client: Client<'a>,
-    /// When the page must be served; `plan.fetch.pace.patience` may move it.
+    /// When the page must be served; `plan.fetch.pace.patience` may extend it.
     deadline: Instant,
 }
 

@@ -60,7 +60,7 @@ pub struct NotServed {
 }
 
 impl Served {
-    /// A page that was transferred whole and is for this caller only, with nothing else known of it.
+    /// A page that was transferred whole and is for this caller only.
     pub(super) fn new(page: FetchedPage) -> Self {
         Self {
             metadata: Map::new(),
@@ -104,7 +104,8 @@ impl CacheOutcome {
         matches!(self, Self::Hit { .. })
     }
 
-    /// Whether every caller with the same request gets this page, so that its outputs may be cached.
+    /// Whether every caller with the same request gets this page, so that its outputs may be
+    /// cached.
     pub const fn is_shareable(&self) -> bool {
         match self {
             Self::Private => false,

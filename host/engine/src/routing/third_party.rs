@@ -26,9 +26,9 @@ use crate::providers::{
 const ROUTES_MAX: usize = 12;
 /// Statuses with which a site blocks a client. Decision D91.
 const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
-/// The error of a page that every route was blocked from, whatever its status says: such pages cost
+/// The error of a page that every route was blocked from, whatever its status is: such pages cost
 /// nothing. Spec S3.
-const BLOCKED: &str = "the site turned every route away: blocked";
+const BLOCKED: &str = "the site blocked every route";
 
 /// The provider that served a page, or tried last. Spec S16.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Block {
 
 /// The failure of a page whose pinned provider cannot serve it.
 pub(super) fn not_able() -> PageFailure {
-    let message = "it cannot do what is asked, or has no credentials";
+    let message = "it cannot serve this request, or has no credentials";
     PageFailure::new(status::UNKNOWN, message)
 }
 
@@ -214,7 +214,7 @@ impl ThirdParty {
                         attempts.add_metadata(&mut served);
                         return Ok(Box::new(served));
                     }
-                    attempts.note(candidate, "turned_away", "the site turned it away");
+                    attempts.note(candidate, "turned_away", "the site blocked it");
                     attempts.blocked = Some(Box::new(served));
                 }
                 Err(failure) => {
@@ -303,9 +303,9 @@ impl Attempts {
         }));
     }
 
-    /// Adds the providers that failed before the page was served to its metadata. Decision D16: like
-    /// the other keys that are always added, since a caller with a wrong key would never learn of
-    /// it otherwise.
+    /// Adds the providers that failed before the page was served to its metadata. Decision D16:
+    /// like the other keys that are always added, since a caller with a wrong key would never learn
+    /// of it otherwise.
     pub(super) fn add_metadata(&self, served: &mut Served) {
         if !self.log.is_empty() {
             let attempts = Value::Array(self.log.clone());

@@ -1,5 +1,5 @@
-//! What may be kept, for whom, and how a site is asked whether it still holds. Pure; the rules of
-//! RFC 9111 are the crate's, those of Decision D51 and Decision D52 stand on top of them.
+//! What may be cached, for whom, and how it is revalidated. Pure; the rules of RFC 9111 are those
+//! of the `http-cache-semantics` crate, with Decision D51 and Decision D52 on top.
 
 #[cfg(test)]
 mod tests;
@@ -15,13 +15,14 @@ use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePoli
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Key;
-use super::index::BodyHash;
 use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
 
-/// Headers of a 304 that say nothing about the kept page: they describe the message, or the body that is not there.
-/// RFC 9111 section 3.2.
+use super::Key;
+use super::index::BodyHash;
+
+/// Headers of a 304 that do not describe the stored page, but the message or its missing body. RFC
+/// 9111 section 3.2.
 const NOT_UPDATED: [&str; 8] = [
     "connection",
     "content-encoding",
@@ -33,7 +34,7 @@ const NOT_UPDATED: [&str; 8] = [
     "upgrade",
 ];
 
-/// A kept page.
+/// A stored page.
 #[derive(Clone, Debug)]
 pub struct StoredPage {
     /// Everything but its body.
@@ -44,32 +45,32 @@ pub struct StoredPage {
     pub(super) hash: Option<BodyHash>,
 }
 
-/// What is kept of a page beside its body. Times are milliseconds since 1970.
+/// A stored page without its body. Times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// Addresses that redirects led to, the last being the page's own.
+    /// URLs that redirects led to, the last one the page's own.
     redirects: Vec<String>,
     pub(super) headers: Vec<(String, String)>,
-    /// Headers of the request that the answer says it depends on.
+    /// Headers of the request that the answer depends on (`Vary`).
     varied: Vec<(String, String)>,
-    /// When the body came.
+    /// When the body was fetched.
     fetched_at: i64,
-    /// When the site last said that it holds.
+    /// When the site last confirmed it.
     validated_at: i64,
 }
 
-/// A question to a site: has the page at this address changed?
+/// A conditional request: has the page changed?
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
-    /// The address it is about, without a fragment. A redirect on the way to it is asked nothing.
+pub struct ConditionalRequest {
+    /// Its URL without a fragment. A redirect before it gets no condition.
     pub at: Url,
     /// `If-None-Match` and `If-Modified-Since`.
     pub headers: HeaderMap,
 }
 
-/// Name of a page in the cache. `request` are the headers of a request that has nothing of the caller but the browser's name
-/// and the language, which sites answer differently without saying so; pool and country are where it comes from, and `route`
-/// is how it is got.
+/// Key of a page in the cache. `request` are the headers of a request that has nothing of the
+/// caller but user agent and language, by which sites vary their answers without saying so; pool
+/// and country are where it is sent from, and `route` is how it is fetched.
 pub fn key(url: &Url, request: &HeaderMap, pool: &str, country: Option<&str>, route: &str) -> Key {
     let value = |name| request.get(name).map_or(&[][..], HeaderValue::as_bytes);
     let url = without_fragment(url);
@@ -89,7 +90,8 @@ pub fn key(url: &Url, request: &HeaderMap, pool: &str, country: Option<&str>, ro
     hasher.finalize()
 }
 
-/// Whether an answer may be kept for everyone. It was got with these request headers, none of them a caller's secret.
+/// Whether an answer may be cached for every caller. It was fetched with these request headers,
+/// none of them a caller's secret.
 pub fn is_storable(page: &FetchedPage, request: &HeaderMap, now: Timestamp) -> bool {
     let is_set = |wanted: &HeaderName| page.headers.iter().any(|(name, _)| name == wanted.as_str());
     page.status == StatusCode::OK.as_u16()
@@ -102,7 +104,8 @@ pub fn is_storable(page: &FetchedPage, request: &HeaderMap, now: Timestamp) -> b
             .all(|(_, value)| value.split(',').all(|part| part.trim() != "*"))
 }
 
-/// Whether a redirect may be kept: it is permanent and follows the rules for pages. RFC 9110 sections 15.4.2 and 15.4.9.
+/// Whether a redirect may be cached: it is permanent and follows the rules for pages. RFC 9110
+/// sections 15.4.2 and 15.4.9.
 pub fn is_permanent(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> bool {
     let is_permanent = matches!(
         status,
@@ -115,18 +118,21 @@ pub fn is_permanent(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> 
 }
 
 impl StoredPage {
-    /// What is kept of a page that was just fetched with these request headers, by way of these redirects.
+    /// A page that was just fetched with these request headers, through these redirects.
     pub fn new<'a>(
         page: &FetchedPage,
         request: &HeaderMap,
         redirects: impl Iterator<Item = &'a Url>,
         now: Timestamp,
     ) -> Self {
-        let asked = page.requested_url.fragment();
-        // A fragment that comes from the address that was asked for is not part of the redirect.
-        let own = redirects.map(|to| match to.fragment() == asked {
-            true => without_fragment(to).into(),
-            false => to.as_str().to_owned(),
+        let requested = page.requested_url.fragment();
+        // A fragment of the requested URL is not part of the redirect.
+        let own = redirects.map(|to| {
+            if to.fragment() == requested {
+                without_fragment(to).into()
+            } else {
+                to.as_str().to_owned()
+            }
         });
         let meta = Meta {
             redirects: own.collect(),
@@ -142,21 +148,22 @@ impl StoredPage {
         }
     }
 
-    /// The same page for those who ask for where it was found.
+    /// The same page under its final URL.
     #[must_use]
-    pub fn at_its_final_address(&self) -> Self {
+    pub fn at_its_final_url(&self) -> Self {
         let mut page = self.clone();
         page.meta.redirects.clear();
         page
     }
 
-    /// The addresses that redirects lead to from `url`, the last being the page's own.
+    /// The URLs that redirects lead to from `url`, the last one the page's own.
     pub fn redirects(&self, url: &Url) -> Vec<Url> {
         let redirects = self.meta.redirects.iter();
         let redirects = redirects.filter_map(|to| Url::parse(to).ok());
         redirects
             .map(|mut to| {
-                // RFC 9110 section 10.2.2: a target without a fragment keeps the one that was asked for.
+                // RFC 9110 section 10.2.2: a target without a fragment inherits that of the
+                // requested URL.
                 if to.fragment().is_none() {
                     to.set_fragment(url.fragment());
                 }
@@ -165,7 +172,7 @@ impl StoredPage {
             .collect()
     }
 
-    /// The page as if it had just been fetched for this address.
+    /// The page as if it had just been fetched from this URL.
     pub fn page(&self, url: &Url) -> FetchedPage {
         let content_type = self.meta.headers.iter();
         let content_type = content_type
@@ -183,13 +190,13 @@ impl StoredPage {
         }
     }
 
-    /// Time since the site last said that the page holds. A clock that was set back makes it zero.
+    /// Time since the site last confirmed the page. A clock that was set back makes it zero.
     pub fn age(&self, now: Timestamp) -> Duration {
         let millis = now.0.saturating_sub(self.meta.validated_at);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Hash of the body, when it is known.
+    /// Hash of the body, if it is known.
     pub fn body_hash(&self) -> Option<blake3::Hash> {
         self.hash
     }
@@ -209,12 +216,12 @@ impl StoredPage {
         (self.body.len() + pairs + redirects + size_of::<Self>()) as u64
     }
 
-    /// When the body came.
+    /// When the body was fetched.
     pub fn fetched_at(&self) -> Timestamp {
         Timestamp(self.meta.fetched_at)
     }
 
-    /// Whether a request with these headers would have got this answer: `Vary`, RFC 9111 section 4.1.
+    /// Whether a request with these headers would get this answer: `Vary`, RFC 9111 section 4.1.
     pub fn matches(&self, request: &HeaderMap) -> bool {
         if self
             .meta
@@ -234,8 +241,14 @@ impl StoredPage {
         }
     }
 
-    /// The question whether the page at `url` has changed; `None` when it has nothing to be known by. RFC 9111 section 4.3.1.
-    pub fn ask(&self, url: &Url, request: &HeaderMap, now: Timestamp) -> Option<Ask> {
+    /// The conditional request for the page at `url`; `None` if it has no validator. RFC 9111
+    /// section 4.3.1.
+    pub fn conditional_request(
+        &self,
+        url: &Url,
+        request: &HeaderMap,
+        now: Timestamp,
+    ) -> Option<ConditionalRequest> {
         let before = self
             .policy()
             .before_request(&no_cache(request), system_time(now));
@@ -249,11 +262,12 @@ impl StoredPage {
             }
         }
         let at = without_fragment(&self.final_url(url));
-        (!headers.is_empty()).then_some(Ask { at, headers })
+        (!headers.is_empty()).then_some(ConditionalRequest { at, headers })
     }
 
-    /// The page after its site answered [`Self::ask`] with 304 and these headers; `None` when the answer is about another
-    /// version, so that the page has to be fetched. RFC 9111 sections 4.3.3 and 4.3.4.
+    /// The page after its site answered the conditional request with 304 and these headers; `None`
+    /// if the answer is about another version, so that the page must be fetched. RFC 9111 sections
+    /// 4.3.3 and 4.3.4.
     pub fn validated(
         &self,
         answer: &[(String, String)],
@@ -263,10 +277,10 @@ impl StoredPage {
         let mut response = Response::new(());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.headers_mut() = readable(answer);
-        let asked = asked(request.clone());
+        let revalidation = request_with(request.clone());
         match self
             .policy()
-            .after_response(&asked, &response, system_time(now))
+            .after_response(&revalidation, &response, system_time(now))
         {
             AfterResponse::Modified(..) => None,
             AfterResponse::NotModified(..) => {
@@ -290,7 +304,7 @@ impl StoredPage {
     }
 }
 
-/// The address is settled by the key, so the crate sees the same one everywhere.
+/// The key already covers the URL, so the crate sees the same one everywhere.
 fn policy(
     request: &HeaderMap,
     answer: &[(String, String)],
@@ -300,26 +314,32 @@ fn policy(
     let mut response = Response::new(());
     *response.status_mut() = status;
     *response.headers_mut() = readable(answer);
-    // A shared cache, so `private` keeps nothing.
+    // A shared cache, so `private` stores nothing.
     let options = CacheOptions::default();
-    CachePolicy::new_options(&asked(request.clone()), &response, system_time(at), options)
+    CachePolicy::new_options(
+        &request_with(request.clone()),
+        &response,
+        system_time(at),
+        options,
+    )
 }
 
-fn asked(headers: HeaderMap) -> Request<()> {
+fn request_with(headers: HeaderMap) -> Request<()> {
     let mut request = Request::new(());
     *request.headers_mut() = headers;
     request
 }
 
-/// A request that wants to be told by the site, not by the kept page's own lifetime: ours is the caller's `max_age`.
+/// A request that forces revalidation whatever the stored page's own lifetime: ours is the caller's
+/// `max_age`.
 fn no_cache(request: &HeaderMap) -> Request<()> {
     let mut headers = request.clone();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    asked(headers)
+    request_with(headers)
 }
 
-/// Headers of an answer as the crate reads them: it compares directives with case, and skips a value that is not ASCII, in
-/// which a `no-store` would be overlooked.
+/// Headers of an answer as the crate reads them: it compares directives by case, and skips a value
+/// that is not ASCII, in which a `no-store` would be overlooked.
 fn readable(answer: &[(String, String)]) -> HeaderMap {
     let control = |value: &str| -> String {
         let lower = value.chars().map(|char| char.to_ascii_lowercase());
@@ -361,13 +381,13 @@ fn varied(answer: &[(String, String)], request: &HeaderMap) -> Vec<(String, Stri
         .collect()
 }
 
-/// The kept headers with what a 304 says in their place.
-fn updated(kept: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
+/// The stored headers, updated by those of a 304.
+fn updated(stored: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
     let news = || {
         let is_new = |name: &str| !NOT_UPDATED.contains(&name);
         answer.iter().filter(move |(name, _)| is_new(name))
     };
-    let old = kept
+    let old = stored
         .iter()
         .filter(|(name, _)| news().all(|(new, _)| new != name));
     old.chain(news()).cloned().collect()

@@ -4,7 +4,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const LATER: Timestamp = Timestamp(NOW.0 + 10_000);
 
 fn url(text: &str) -> Url {
-    Url::parse(text).expect("an address")
+    Url::parse(text).expect("a URL")
 }
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -30,7 +30,7 @@ fn page(answer: &[(&str, &str)]) -> FetchedPage {
     }
 }
 
-fn kept(answer: &[(&str, &str)]) -> StoredPage {
+fn stored(answer: &[(&str, &str)]) -> StoredPage {
     let request = request(&[("accept-language", "en")]);
     StoredPage::new(&page(answer), &request, std::iter::empty(), NOW)
 }
@@ -74,11 +74,11 @@ fn only_good_answers_are_storable() {
 }
 
 #[test]
-fn redirects_are_kept_when_they_are_permanent_and_for_everyone() {
+fn permanent_redirects_without_private_headers_are_storable() {
     let check = |status: u16, answer: &[(&str, &str)], expected: bool| {
         let status = StatusCode::from_u16(status).expect("a status");
-        let is_kept = is_permanent(status, &request(answer), NOW);
-        assert_eq!(is_kept, expected, "{status} {answer:?}");
+        let is_storable_redirect = is_permanent(status, &request(answer), NOW);
+        assert_eq!(is_storable_redirect, expected, "{status} {answer:?}");
     };
     check(301, &[], true);
     check(308, &[("cache-control", "max-age=1")], true);
@@ -132,9 +132,9 @@ fn keys_differ_in_everything_that_changes_the_answer_and_in_nothing_else() {
 #[test]
 fn vary_decides_who_may_have_a_page() {
     let check = |vary: &str, headers: &[(&str, &str)], expected: bool| {
-        let kept = kept(&[("vary", vary)]);
+        let stored = stored(&[("vary", vary)]);
         assert_eq!(
-            kept.matches(&request(headers)),
+            stored.matches(&request(headers)),
             expected,
             "{vary} {headers:?}"
         );
@@ -153,25 +153,26 @@ fn vary_decides_who_may_have_a_page() {
 }
 
 #[test]
-fn a_site_is_asked_by_what_it_told() {
-    let ask = |answer: &[(&str, &str)]| {
-        let ask = kept(answer).ask(&url("http://a/x#other"), &request(&[]), LATER)?;
-        assert_eq!(ask.at, url("http://a/x"));
-        let asked = ask.headers.iter().map(pair);
-        Some(asked.collect::<Vec<_>>())
+fn revalidation_uses_the_validators_of_the_site() {
+    let conditional_request = |answer: &[(&str, &str)]| {
+        let conditional_request =
+            stored(answer).conditional_request(&url("http://a/x#other"), &request(&[]), LATER)?;
+        assert_eq!(conditional_request.at, url("http://a/x"));
+        let requested = conditional_request.headers.iter().map(pair);
+        Some(requested.collect::<Vec<_>>())
     };
     let date = "Tue, 20 Jan 2026 10:00:00 GMT";
-    assert_eq!(ask(&[]), None);
+    assert_eq!(conditional_request(&[]), None);
     assert_eq!(
-        ask(&[("etag", "W/\"1\"")]),
+        conditional_request(&[("etag", "W/\"1\"")]),
         Some(pairs(&[("if-none-match", "W/\"1\"")]))
     );
     assert_eq!(
-        ask(&[("last-modified", date), ("cache-control", "max-age=9999")]),
+        conditional_request(&[("last-modified", date), ("cache-control", "max-age=9999")]),
         Some(pairs(&[("if-modified-since", date)]))
     );
     assert_eq!(
-        ask(&[("last-modified", date), ("etag", "\"1\"")]),
+        conditional_request(&[("last-modified", date), ("etag", "\"1\"")]),
         Some(pairs(&[
             ("if-none-match", "\"1\""),
             ("if-modified-since", date)
@@ -181,7 +182,7 @@ fn a_site_is_asked_by_what_it_told() {
 
 #[test]
 fn an_answer_that_nothing_changed_refreshes_headers_and_age_but_not_the_content() {
-    let kept = kept(&[
+    let stored = stored(&[
         ("etag", "\"1\""),
         ("x-a", "1"),
         ("x-a", "2"),
@@ -193,7 +194,7 @@ fn an_answer_that_nothing_changed_refreshes_headers_and_age_but_not_the_content(
         ("x-b", "1"),
         ("content-length", "0"),
     ]);
-    let valid = kept
+    let valid = stored
         .validated(&answer, &request(&[]), LATER)
         .expect("valid");
     assert_eq!(
@@ -205,24 +206,24 @@ fn an_answer_that_nothing_changed_refreshes_headers_and_age_but_not_the_content(
             ("x-b", "1")
         ])
     );
-    assert_eq!(kept.age(LATER), Duration::from_secs(10));
+    assert_eq!(stored.age(LATER), Duration::from_secs(10));
     assert_eq!(
         (valid.age(LATER), valid.fetched_at()),
         (Duration::ZERO, NOW)
     );
-    assert_eq!(valid.body, kept.body);
+    assert_eq!(valid.body, stored.body);
 }
 
 #[test]
 fn an_answer_about_another_version_is_no_answer() {
-    let kept = kept(&[("etag", "\"1\"")]);
-    let valid = |answer: &[(&str, &str)]| kept.validated(&pairs(answer), &request(&[]), LATER);
+    let stored = stored(&[("etag", "\"1\"")]);
+    let valid = |answer: &[(&str, &str)]| stored.validated(&pairs(answer), &request(&[]), LATER);
     assert!(valid(&[("etag", "\"2\"")]).is_none());
     assert!(valid(&[("etag", "W/\"1\"")]).is_some());
 }
 
 #[test]
-fn a_kept_page_is_the_page_that_was_fetched_for_whoever_asks() {
+fn a_stored_page_is_the_page_that_was_fetched() {
     let way = [url("http://b/#part"), url("http://b/y#own")];
     let fetched = FetchedPage {
         final_url: url("http://b/y#own"),
@@ -231,19 +232,19 @@ fn a_kept_page_is_the_page_that_was_fetched_for_whoever_asks() {
             ("content-type", "text/html"),
         ])
     };
-    let kept = StoredPage::new(&fetched, &request(&[]), way.iter(), NOW);
-    let asked = url("http://a/x#there");
-    let again = kept.page(&asked);
-    assert_eq!(again.requested_url, asked);
+    let stored = StoredPage::new(&fetched, &request(&[]), way.iter(), NOW);
+    let requested = url("http://a/x#there");
+    let again = stored.page(&requested);
+    assert_eq!(again.requested_url, requested);
     assert_eq!(again.final_url, url("http://b/y#own"));
     assert_eq!((again.status, &*again.body), (200, &b"text"[..]));
     assert_eq!(again.headers, fetched.headers);
     assert_eq!(again.content_type, "text/plain");
     assert_eq!(
-        kept.redirects(&asked),
+        stored.redirects(&requested),
         [url("http://b/#there"), url("http://b/y#own")]
     );
-    let direct = kept.at_its_final_address().page(&url("http://b/y"));
+    let direct = stored.at_its_final_url().page(&url("http://b/y"));
     assert_eq!(
         (direct.requested_url, direct.final_url),
         (url("http://b/y"), url("http://b/y"))
@@ -252,6 +253,6 @@ fn a_kept_page_is_the_page_that_was_fetched_for_whoever_asks() {
 
 #[test]
 fn a_clock_that_was_set_back_makes_no_page_old() {
-    assert_eq!(kept(&[]).age(Timestamp(0)), Duration::ZERO);
-    assert_eq!(kept(&[]).age(LATER), Duration::from_secs(10));
+    assert_eq!(stored(&[]).age(Timestamp(0)), Duration::ZERO);
+    assert_eq!(stored(&[]).age(LATER), Duration::from_secs(10));
 }

@@ -1,11 +1,12 @@
-//! Outputs that were made before, in memory, for everyone who asks the same of the same page.
+//! The output cache: outputs of shareable pages in memory, for every caller with the same request.
 //!
-//! Outputs are a pure function of what [`OutputCache::key`] hashes: the body, its address and type, the plan, and the files and limits of the
-//! plugins that the plan names. So they are never out of date: a plugin that is reloaded has another hash, and what nobody asks
-//! for any more goes by itself. Left out are
-//! - pages that the page cache may not keep, pages of browsers and providers, and pages handed in: what was made for one caller,
-//!   with headers, cookies or credentials of its own, is nobody else's business, not even that it was made;
-//! - pictures, which no two pages share, and native plugins, which need not be pure;
+//! Outputs are a pure function of what [`OutputCache::key`] hashes: the body, its URL and type, the
+//! plan, and the files and limits of the plugins that the plan names. So they are never out of
+//! date: a reloaded plugin has another hash, and unused entries are evicted. Not cached are
+//! - pages that the page cache may not store, pages of browsers and providers, and pages handed in:
+//!   what was made for one caller, with headers, cookies or credentials of its own, must not be
+//!   visible to another, not even that it was made;
+//! - screenshots, which no two pages share, and native plugins, which need not be pure;
 //! - everything that failed, in whole or in part: the next try may have more time.
 
 #[cfg(test)]
@@ -14,40 +15,41 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::extract::{Input, Outputs};
 use trawl_model::lru::Lru;
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Format, OutputPlan};
 use trawl_plugins::{PluginKind, Registry};
 
-/// Outputs larger than this part of the room would push out too much for one page.
+use crate::extract::{Input, Outputs};
+
+/// Outputs larger than this share of the cache would evict too much for one page.
 const OUTPUTS_PART_MAX: u64 = 32;
 
-/// Bytes of what most names are made from: a hash, an address, a plan, a plugin or two.
+/// Bytes hashed for most keys: a hash, a URL, a plan, a plugin or two.
 const KEYED_BYTES: usize = 1024;
 
-/// Name of outputs: a hash of all that they depend on.
+/// Key of outputs: a hash of everything they depend on.
 type Key = blake3::Hash;
 
-/// Outputs of pages, those used last.
+/// The most recently used outputs.
 #[derive(Debug)]
 pub(super) struct OutputCache {
     outputs: Arc<Lru<Key, Outputs>>,
     is_on: bool,
 }
 
-/// Outputs that may be kept for others, once their page is paid for: what one caller did not pay for, another must not have
-/// for nothing. Dropping it keeps nothing.
+/// A write of outputs to the cache, committed once their page is paid for: what one caller did not
+/// pay for must not be free for another. Dropping it stores nothing.
 #[derive(Clone)]
 pub struct OutputCacheWrite {
-    kept: Arc<Lru<Key, Outputs>>,
+    cache: Arc<Lru<Key, Outputs>>,
     key: Key,
     outputs: Arc<Outputs>,
     bytes: u64,
 }
 
 impl OutputCache {
-    /// Room for so many bytes; zero keeps nothing.
+    /// A cache of so many bytes; zero stores nothing.
     pub(super) fn new(bytes_max: u64) -> Self {
         Self {
             outputs: Arc::new(Lru::new(bytes_max, OUTPUTS_PART_MAX)),
@@ -55,18 +57,22 @@ impl OutputCache {
         }
     }
 
-    /// Whether outputs of this plan may be kept at all. What no plugin makes is made as fast as it is found.
+    /// Whether outputs of this plan may be cached at all. Those that need no plugin are made as
+    /// fast as they are found.
     pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
-        let is_picture =
+        let is_screenshot =
             |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
         self.is_on
             && plan.analyst.is_none()
             && plan.needs_document()
-            && !plan.formats.iter().any(|choice| is_picture(&choice.format))
+            && !plan
+                .formats
+                .iter()
+                .any(|choice| is_screenshot(&choice.format))
     }
 
-    /// Everything that outputs of a page whose body has this hash depend on, hashed, each part behind its length. `None` when a
-    /// plugin is not loaded, or native: such outputs are not kept.
+    /// The hash of everything that outputs of a page with this body depend on, each part prefixed
+    /// with its length. `None` if a plugin is not loaded, or native: such outputs are not cached.
     pub(super) fn key(
         registry: &Registry,
         input: &Input,
@@ -97,14 +103,14 @@ impl OutputCache {
         Some(blake3::hash(&hashed))
     }
 
-    /// Outputs that were made before.
+    /// Cached outputs.
     pub(super) fn find(&self, key: &Key) -> Option<Arc<Outputs>> {
         let found = self.outputs.get(key);
         count(if found.is_some() { "hit" } else { "miss" });
         found
     }
 
-    /// What is to be kept of outputs that were just made.
+    /// The write for outputs that were just made; `None` if they may not be cached.
     pub(super) fn write(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
         if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
             return None;
@@ -112,7 +118,7 @@ impl OutputCache {
         let outputs = outputs.clone().written();
         let bytes = outputs.bytes();
         Some(OutputCacheWrite {
-            kept: Arc::clone(&self.outputs),
+            cache: Arc::clone(&self.outputs),
             key,
             outputs: Arc::new(outputs),
             bytes,
@@ -123,13 +129,13 @@ impl OutputCache {
 impl OutputCacheWrite {
     /// Stores them.
     pub fn commit(self) {
-        self.kept.insert(self.key, self.outputs, self.bytes);
-        metrics::gauge!("trawl_outputs_bytes").set(self.kept.bytes() as f64);
+        self.cache.insert(self.key, self.outputs, self.bytes);
+        metrics::gauge!("trawl_outputs_bytes").set(self.cache.bytes() as f64);
     }
 }
 
 impl fmt::Debug for OutputCacheWrite {
-    /// Without the outputs and all others.
+    /// Without the outputs and the rest of the cache.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OutputCacheWrite")
             .field("bytes", &self.bytes)
@@ -137,7 +143,7 @@ impl fmt::Debug for OutputCacheWrite {
     }
 }
 
-/// The plugins that a plan has called. Every field is named, so that one that is added has to be thought of here.
+/// The plugins that a plan calls. Every field is named, so that a new one must be considered here.
 fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
     let OutputPlan {
         formats,
@@ -156,7 +162,7 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
         cookies: _,
         chunking,
         max_size: _,
-        // Such plans' outputs are not kept.
+        // Outputs with an analyst are not cached.
         analyst: _,
     } = plan;
     let mut plugins = Vec::with_capacity(4);

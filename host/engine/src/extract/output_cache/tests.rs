@@ -4,32 +4,33 @@ use std::path::Path;
 use bytes::Bytes;
 use serde_json::json;
 use tempfile::TempDir;
-use trawl_test_guests::Guest;
 use url::Url;
 
-use super::*;
 use trawl_model::{Content, Fields, PageFailure, Piece};
 use trawl_plan::{Chunking, FormatChoice};
 use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_test_guests::Guest;
 
-/// What a plan can have called, under the names that it uses.
-fn guests() -> Vec<Guest> {
+use super::*;
+
+/// The plugins that a plan can call, under the names that it uses.
+fn plugins() -> Vec<Guest> {
     let extractors = [LINKS, METADATA, JSON_DATA, SELECTORS, HIDDEN_TEXT, "mine"];
-    let mut guests = vec![
+    let mut plugins = vec![
         Guest::echo_format("markdown"),
         Guest::keeping_filter("mine"),
         Guest::keeping_filter(READABILITY),
         Guest::whole_chunker("whole"),
     ];
-    guests.extend(extractors.map(Guest::echo_extractor));
-    guests
+    plugins.extend(extractors.map(Guest::echo_extractor));
+    plugins
 }
 
-/// A registry of these guests; the lines are further ones of each entry.
-fn registry(guests: &[Guest], lines: &str) -> Arc<Registry> {
+/// A registry of these plugins; the lines are added to each entry.
+fn registry(plugins: &[Guest], lines: &str) -> Arc<Registry> {
     let folder = TempDir::new().expect("a folder");
     let mut manifest = String::new();
-    for (number, guest) in guests.iter().enumerate() {
+    for (number, guest) in plugins.iter().enumerate() {
         let (kind, name) = (guest.kind, &guest.name);
         manifest +=
             &format!("[[{kind}]]\nname = {name:?}\ncomponent = \"{number}.wasm\"\n{lines}\n");
@@ -75,7 +76,7 @@ fn full_plan() -> OutputPlan {
 
 fn input() -> Input {
     Input {
-        url: Url::parse("http://a/b").expect("an address"),
+        url: Url::parse("http://a/b").expect("a URL"),
         body: Bytes::from_static(b"<p>text"),
         content_type: "text/html".to_owned(),
         screenshot: None,
@@ -88,13 +89,13 @@ fn key_of(registry: &Registry, input: &Input, plan: &OutputPlan) -> Option<Key> 
 
 #[test]
 fn a_name_says_all_of_the_page_and_of_the_plan() {
-    let registry = registry(&guests(), "");
+    let registry = registry(&plugins(), "");
     let name = |input: &Input, plan: &OutputPlan| key_of(&registry, input, plan).expect("a name");
     let usual = name(&input(), &plan());
     assert_eq!(name(&input(), &plan()), usual);
     let others = [
         Input {
-            url: Url::parse("http://a/c").expect("an address"),
+            url: Url::parse("http://a/c").expect("a URL"),
             ..input()
         },
         Input {
@@ -118,7 +119,7 @@ fn a_name_says_all_of_the_page_and_of_the_plan() {
 
 #[test]
 fn every_plugin_of_a_plan_is_part_of_the_name() {
-    let all = guests();
+    let all = plugins();
     let usual = key_of(&registry(&all, ""), &input(), &full_plan()).expect("a name");
     let other_limits = registry(&all, "limits = { time_ms = 1234 }");
     assert_ne!(key_of(&other_limits, &input(), &full_plan()), Some(usual));
@@ -134,14 +135,14 @@ fn every_plugin_of_a_plan_is_part_of_the_name() {
     // A plugin that the plan does not name is no part of it.
     let mut changed = all.clone();
     changed[2].version = "0.2.0".to_owned();
-    let names = [all, changed].map(|guests| key_of(&registry(&guests, ""), &input(), &plan()));
+    let names = [all, changed].map(|plugins| key_of(&registry(&plugins, ""), &input(), &plan()));
     assert_eq!(names[0], names[1]);
 }
 
 #[test]
-fn what_is_fast_or_nobody_elses_is_not_kept() {
-    let kept = OutputCache::new(1 << 20);
-    assert!(kept.is_cacheable(&plan()) && kept.is_cacheable(&full_plan()));
+fn fast_or_private_outputs_are_not_cached() {
+    let cache = OutputCache::new(1 << 20);
+    assert!(cache.is_cacheable(&plan()) && cache.is_cacheable(&full_plan()));
     assert!(!OutputCache::new(0).is_cacheable(&plan()));
     let of = |format: Format| {
         OutputPlan::of(FormatChoice {
@@ -150,29 +151,29 @@ fn what_is_fast_or_nobody_elses_is_not_kept() {
             options: json!({}),
         })
     };
-    assert!(!kept.is_cacheable(&of(Format::Empty)));
+    assert!(!cache.is_cacheable(&of(Format::Empty)));
     for picture in [Format::Screenshot, Format::ScreenshotBytes] {
         let with_links = OutputPlan {
             links: true,
             ..of(picture)
         };
-        assert!(!kept.is_cacheable(&with_links));
+        assert!(!cache.is_cacheable(&with_links));
     }
 }
 
 #[test]
-fn outputs_are_kept_when_they_are_whole_and_paid_for() {
-    let kept = OutputCache::new(1 << 20);
+fn complete_outputs_are_cached_once_paid_for() {
+    let cache = OutputCache::new(1 << 20);
     let key = blake3::hash(b"a");
     let good = Outputs {
         content: Content::One(Piece::Text("text".to_owned())),
         ..Outputs::default()
     };
-    assert!(kept.find(&key).is_none());
-    drop(kept.write(key, &good).expect("to be kept"));
-    assert!(kept.find(&key).is_none());
-    kept.write(key, &good).expect("a write").commit();
-    let found = kept.find(&key).expect("kept");
+    assert!(cache.find(&key).is_none());
+    drop(cache.write(key, &good).expect("to be cache"));
+    assert!(cache.find(&key).is_none());
+    cache.write(key, &good).expect("a write").commit();
+    let found = cache.find(&key).expect("cache");
     let Content::One(piece) = &found.content else {
         panic!("{found:?}")
     };
@@ -181,13 +182,13 @@ fn outputs_are_kept_when_they_are_whole_and_paid_for() {
         failure: Some(PageFailure::new(524, "timed out")),
         ..good
     };
-    assert!(kept.write(key, &failed).is_none());
+    assert!(cache.write(key, &failed).is_none());
 }
 
 #[test]
-fn outputs_that_would_push_out_too_much_are_not_kept() {
+fn outputs_that_would_evict_too_much_are_not_cached() {
     let part = (1 << 20) / OUTPUTS_PART_MAX as usize;
-    let kept = OutputCache::new(1 << 20);
+    let cache = OutputCache::new(1 << 20);
     let text = || "x".repeat(part);
     let value = || json!({"a": [text()]});
     let fields = [
@@ -227,6 +228,6 @@ fn outputs_that_would_push_out_too_much_are_not_kept() {
         ..Outputs::default()
     }));
     for outputs in large {
-        assert!(kept.write(blake3::hash(b"a"), &outputs).is_none());
+        assert!(cache.write(blake3::hash(b"a"), &outputs).is_none());
     }
 }

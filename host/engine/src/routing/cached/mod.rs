@@ -9,20 +9,22 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::CacheOutcome;
-use super::own_http::HttpRequest;
-use super::own_stack::OwnStack;
-use crate::cache::{self, Key, PageCache, StoredPage};
 use trawl_model::clock::Timestamp;
 use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
 use trawl_plan::{FetchPlan, PagePlan};
 
-/// Name of the route in the key of a page: what a browser makes of a page is another page.
+use super::CacheOutcome;
+use super::own_http::HttpRequest;
+use super::own_stack::OwnStack;
+use crate::cache::{self, Key, PageCache, StoredPage};
+
+/// Name of the route in a page's key: a rendered page would be another page.
 const ROUTE: &str = "http";
-/// The part of a page's time that is left for a kept page when its site does not answer: a tenth.
+/// The share of a page's timeout that is left for a stale page if its site does not answer: a
+/// tenth.
 const TIME_FOR_STALE: u32 = 10;
 
-/// A page, and what the cache had and has to do with it.
+/// A page, and what the cache had to do with it.
 pub(super) struct CachedFetch {
     pub(super) fetched: Fetched,
     /// `metadata.cache`, of a page from the cache.
@@ -31,8 +33,9 @@ pub(super) struct CachedFetch {
     pub(super) cache: CacheOutcome,
 }
 
-/// A fetched page that may be kept for others, once it is paid for: one that failed on its way to the caller, or outgrew its
-/// ceiling, cost nothing, and must not be had for nothing the next time. Dropping it keeps nothing.
+/// A write of a fetched page to the cache, committed once the page is paid for: a page that failed
+/// or outgrew its ceiling cost nothing and must not be free the next time. Dropping it stores
+/// nothing.
 #[derive(Clone)]
 pub struct CacheWrite {
     cache: Arc<PageCache>,
@@ -44,7 +47,7 @@ struct CacheLookup<'a> {
     cache: &'a Arc<PageCache>,
     plan: &'a Arc<FetchPlan>,
     url: &'a Url,
-    /// Headers of a request that looks the same whoever asks.
+    /// Headers of the request, which are the same for every caller.
     request: HeaderMap,
     key: Key,
 }
@@ -103,7 +106,8 @@ impl OwnStack {
         lookup: &CacheLookup<'_>,
         stored: &StoredPage,
     ) -> Result<CachedFetch, FetchError> {
-        let conditional = stored.ask(lookup.url, &lookup.request, lookup.cache.now());
+        let conditional =
+            stored.conditional_request(lookup.url, &lookup.request, lookup.cache.now());
         let condition = conditional.as_ref().map(|request| Condition {
             at: &request.at,
             headers: &request.headers,
@@ -175,16 +179,16 @@ impl OwnStack {
 }
 
 impl CacheLookup<'_> {
-    /// The kept page, and what is told of it.
+    /// The stored page, with its metadata.
     fn served(
         &self,
-        kept: &StoredPage,
+        stored: &StoredPage,
         status: &'static str,
         reason: Option<String>,
     ) -> CachedFetch {
         count(status);
         let fetched = Fetched {
-            page: kept.page(self.url),
+            page: stored.page(self.url),
             wire_bytes: 0,
             decode_time: Duration::ZERO,
             pool: None,
@@ -195,41 +199,41 @@ impl CacheLookup<'_> {
         };
         CachedFetch {
             fetched,
-            metadata: Some(metadata(kept, status, reason, self.cache.now())),
+            metadata: Some(metadata(stored, status, reason, self.cache.now())),
             cache: CacheOutcome::Hit {
-                body_hash: kept.body_hash(),
+                body_hash: stored.body_hash(),
                 is_shareable: true,
             },
         }
     }
 
-    /// The kept page after its site answered 304; `None` when the answer does not speak of it.
-    fn validated(&self, kept: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
+    /// The stored page after its site answered 304; `None` if the answer is about another version.
+    fn validated(&self, stored: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
         let now = self.cache.now();
-        let valid = kept.validated(&answer.page.headers, &self.request, now)?;
-        // A redirect on the way, or the answer, may have come to say that this is for one caller only.
+        let valid = stored.validated(&answer.page.headers, &self.request, now)?;
+        // A redirect, or the answer itself, may now be for one caller only.
         let is_shareable = answer.request.is_some()
             && are_permanent(&answer.redirects, now)
             && cache::is_storable(&valid.page(self.url), &self.request, now);
-        let mut got = self.served(&valid, "revalidated", None);
-        got.fetched.page.cookies.clone_from(&answer.page.cookies);
-        got.cache = CacheOutcome::Hit {
+        let mut fetch = self.served(&valid, "revalidated", None);
+        fetch.fetched.page.cookies.clone_from(&answer.page.cookies);
+        fetch.cache = CacheOutcome::Hit {
             body_hash: valid.body_hash(),
             is_shareable,
         };
         if is_shareable {
             self.cache.store(self.key, valid);
         } else {
-            self.cache.forget(&self.key);
+            self.cache.remove(&self.key);
         }
-        Some(got)
+        Some(fetch)
     }
 
-    /// A page that was just fetched. What was kept before and is known to be gone is forgotten.
+    /// A page that was just fetched. A stored page that is known to be gone is removed.
     fn fresh(&self, fetched: Fetched) -> CachedFetch {
         let pages = self.storable(&fetched);
         if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
-            self.cache.forget(&self.key);
+            self.cache.remove(&self.key);
         }
         let write = (!pages.is_empty()).then(|| CacheWrite {
             cache: Arc::clone(self.cache),
@@ -238,8 +242,8 @@ impl CacheLookup<'_> {
         CachedFetch::fresh(fetched, write)
     }
 
-    /// What the rules allow to keep of a page: it stands under the address it was found at and, when everything on the way
-    /// there is permanent, under the one it was asked for.
+    /// What may be stored of a page: it is stored under its final URL and, if every redirect is
+    /// permanent, under the requested URL.
     fn storable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
         let (page, now) = (&fetched.page, self.cache.now());
         let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
@@ -253,7 +257,7 @@ impl CacheLookup<'_> {
         let found_key = key(&page.final_url, request, self.plan);
         let mut pages = Vec::new();
         if found_key != self.key {
-            pages.push((found_key, stored.at_its_final_address()));
+            pages.push((found_key, stored.at_its_final_url()));
         }
         if are_permanent(&fetched.redirects, now) {
             pages.push((self.key, stored));
@@ -301,15 +305,16 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
         .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
-/// `metadata.cache`. `age_ms` is the time since the site last said that the page holds, `stored_at` when its content came.
+/// `metadata.cache`. `age_ms` is the time since the site last confirmed the page, `stored_at` when
+/// its content was fetched.
 fn metadata(
-    kept: &StoredPage,
+    stored: &StoredPage,
     status: &'static str,
     reason: Option<String>,
     now: Timestamp,
 ) -> Value {
-    let age_ms = u64::try_from(kept.age(now).as_millis()).unwrap_or(u64::MAX);
-    let stored_at = kept.fetched_at().to_string();
+    let age_ms = u64::try_from(stored.age(now).as_millis()).unwrap_or(u64::MAX);
+    let stored_at = stored.fetched_at().to_string();
     let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
         metadata["reason"] = reason.into();
@@ -317,14 +322,15 @@ fn metadata(
     metadata
 }
 
-/// Whether this is the answer to the question about an address: a redirect may have led elsewhere, where nothing was asked.
+/// Whether this answers the conditional request: after a redirect the answer may come from another
+/// URL, for which no condition was sent.
 fn is_not_modified(fetched: &Fetched, at: &Url) -> bool {
     let mut found = fetched.page.final_url.clone();
     found.set_fragment(None);
     fetched.page.status == StatusCode::NOT_MODIFIED.as_u16() && found == *at
 }
 
-/// Whether an answer says what the page is now. Others say that the site has trouble, or has trouble with us.
+/// Whether a status describes the page itself. Others describe a fault of the site, or a block.
 fn is_final(status: u16) -> bool {
     matches!(status, 200..=299 | 404 | 410)
 }

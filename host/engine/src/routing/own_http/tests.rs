@@ -1,6 +1,5 @@
 use std::time::UNIX_EPOCH;
 
-use super::*;
 use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
@@ -10,6 +9,8 @@ use trawl_net::politeness::PolitenessConfig;
 use trawl_net::robots::Robots;
 use trawl_plan::Pace;
 use trawl_plan::testing::page_plan;
+
+use super::*;
 
 fn route() -> OwnHttp {
     let politeness = Politeness::new(&PolitenessConfig::default());
@@ -49,13 +50,13 @@ async fn fetch(
 const TEN: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn a_page_is_tried_again_after_the_pause_that_its_host_wants() {
+async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
     // A date has whole seconds, so two from now is more than one away.
     let date = Clock::wall().now().unix_seconds() + 2;
     let date = UNIX_EPOCH + Duration::from_secs(u64::try_from(date).expect("after 1970"));
     let date = httpdate::fmt_http_date(date);
-    for (wish, least) in [(date.as_str(), 900), ("1", 990)] {
-        let refusal = page(429, &format!("retry-after: {wish}\r\n"), "too many");
+    for (retry_after, least) in [(date.as_str(), 900), ("1", 990)] {
+        let refusal = page(429, &format!("retry-after: {retry_after}\r\n"), "too many");
         let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
         let begun = Instant::now();
         let (fetched, waited) = fetch(&route(), &plan(TEN), &site.url("/"))
@@ -67,7 +68,7 @@ async fn a_page_is_tried_again_after_the_pause_that_its_host_wants() {
         );
         assert!(
             begun.elapsed() >= Duration::from_millis(least),
-            "{wish}: {:?}",
+            "{retry_after}: {:?}",
             begun.elapsed()
         );
         assert_eq!(waited, Duration::ZERO);
@@ -114,7 +115,7 @@ async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_try_that_fails_leaves_the_answer_before_it() {
+async fn a_failed_retry_leaves_the_answer_before_it() {
     let second = Answer::Silence(Duration::from_secs(4));
     let site =
         LoopbackSite::start(&[("/", vec![page(503, "retry-after: 0\r\n", "first"), second])]).await;
@@ -125,7 +126,7 @@ async fn a_try_that_fails_leaves_the_answer_before_it() {
 }
 
 #[tokio::test]
-async fn the_patient_lose_no_time_by_waiting() {
+async fn waiting_within_the_patience_uses_no_timeout() {
     let refusal = page(503, "retry-after: 2\r\n", "");
     let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
     let plan = FetchPlan {
@@ -143,16 +144,15 @@ async fn the_patient_lose_no_time_by_waiting() {
 }
 
 #[tokio::test]
-async fn a_refused_page_holds_up_its_host_only() {
+async fn a_rate_limit_delays_its_host_only() {
     let refusing = LoopbackSite::start(&[("/", vec![page(503, "retry-after: 60\r\n", "")])]).await;
     let other = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
     let route = route();
     fetch(&route, &plan(TEN), &refusing.url("/"))
         .await
         .expect("a refusal");
-    let url =
-        Url::parse(&format!("http://127.0.0.2:{}/", other.address.port())).expect("an address");
-    // Nobody listens at the second address, but it was contacted.
+    let url = Url::parse(&format!("http://127.0.0.2:{}/", other.address.port())).expect("a URL");
+    // The second IP address has no listener, but it was contacted.
     let failure = fetch(&route, &plan(TEN), &url)
         .await
         .expect_err("nobody listens");
@@ -183,7 +183,7 @@ async fn a_reset_connection_is_tried_once_more() {
 }
 
 #[tokio::test]
-async fn robots_txt_is_obeyed_by_those_who_ask_for_it() {
+async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
     let robots = "User-agent: Someone\nAllow: /\nUser-agent: *\nDisallow: /secret\n";
     let site = LoopbackSite::start(&[
         ("/robots.txt", vec![page(200, "", robots)]),
@@ -219,7 +219,7 @@ async fn robots_txt_is_obeyed_by_those_who_ask_for_it() {
 }
 
 #[tokio::test]
-async fn a_crawl_delay_is_kept_between_pages() {
+async fn a_crawl_delay_is_observed_between_pages() {
     let robots = "User-agent: *\nCrawl-delay: 0.3\n";
     let site = LoopbackSite::start(&[
         ("/robots.txt", vec![page(200, "", robots)]),

@@ -1,4 +1,4 @@
-//! The cache before a site on loopback that counts its requests.
+//! The cache in front of a loopback site that counts its requests.
 
 mod redirects;
 mod revalidated;
@@ -13,9 +13,6 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::super::{Routing, Served};
-use super::*;
-use crate::cache::CacheConfig;
 use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
@@ -26,10 +23,15 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_plan::{CachePlan, Pool, RedirectGate};
 
+use super::super::{Routing, Served};
+use super::*;
+use crate::cache::CacheConfig;
+
 const TWO_DAYS: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// What a site answers to a request: status line, headers and body as they are sent, and nothing at all when empty.
+/// A site's answer to a request: status line, headers and body as they are sent; empty closes the
+/// connection.
 type Site = dyn Fn(&str) -> String + Send + Sync;
 
 struct World {
@@ -53,7 +55,7 @@ fn answer(status: &str, headers: &str) -> String {
 impl World {
     async fn start(site: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let base = format!("http://{}", listener.local_addr().expect("a URL"));
         let site: Arc<Site> = Arc::new(site);
         let (seen, site) = (Arc::new(Mutex::default()), Arc::new(Mutex::new(site)));
         tokio::spawn(serve(listener, Arc::clone(&seen), Arc::clone(&site)));
@@ -63,7 +65,7 @@ impl World {
             allow_private: AllowList::new(ranges),
             ..EgressConfig::default()
         });
-        let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
+        let fetcher = Fetcher::new(egress.expect("egress"), FetchConfig::default());
         let (folder, clock) = (
             TempDir::new().expect("a folder"),
             Clock::fake(Timestamp(1_800_000_000_000)),
@@ -95,7 +97,7 @@ impl World {
     }
 
     fn url(&self, path: &str) -> Url {
-        Url::parse(&format!("{}{path}", self.base)).expect("an address")
+        Url::parse(&format!("{}{path}", self.base)).expect("a URL")
     }
 
     async fn get(&self, path: &str) -> Result<Served, PageFailure> {
@@ -115,7 +117,7 @@ impl World {
     async fn serve(&self, plan: &PagePlan, jar: &CookieJar) -> Result<Served, PageFailure> {
         let served = self
             .routing
-            .serve(plan, crate::routing::tests::anyone(jar))
+            .serve(plan, crate::routing::tests::unlimited_client(jar))
             .await
             .map_err(|error| error.failure)?;
         if let CacheOutcome::Fresh(write) = &served.cache {
@@ -138,7 +140,7 @@ impl World {
         plan
     }
 
-    /// Heads of the requests since this was last asked.
+    /// Heads of the requests since the last call.
     fn seen(&self) -> Vec<String> {
         std::mem::take(&mut *self.seen.lock().expect("requests"))
     }

@@ -1,9 +1,9 @@
-//! Pages that have outlived their time.
+//! Pages older than their maximum age.
 
 use super::*;
 
 #[tokio::test]
-async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
+async fn an_old_page_is_revalidated_and_a_304_renews_it() {
     let site = |version: &'static str| {
         move |head: &str| match head.contains(&format!("if-none-match: \"{version}\"")) {
             true => answer(
@@ -16,26 +16,26 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
     let world = World::start(site("one")).await;
     world.get("/").await.expect("fetched");
     world.clock.advance(TWO_DAYS);
-    let renewed = world.get("/").await.expect("valid");
-    assert!(renewed.cache.is_hit());
+    let revalidated = world.get("/").await.expect("valid");
+    assert!(revalidated.cache.is_hit());
     assert_eq!(
-        renewed.metadata["cache"],
+        revalidated.metadata["cache"],
         json!({"status": "revalidated", "age_ms": 0, "stored_at": "2027-01-15T08:00:00.000Z"})
     );
     assert_eq!(
-        (&*renewed.page.body, renewed.page.status),
+        (&*revalidated.page.body, revalidated.page.status),
         (&b"one"[..], 200)
     );
     assert!(
-        renewed
+        revalidated
             .page
             .headers
             .contains(&("x-a".to_owned(), "2".to_owned()))
     );
     world.clock.advance(HOUR);
-    let again = world.get("/").await.expect("kept");
+    let again = world.get("/").await.expect("cached");
     assert_eq!(again.metadata["cache"]["age_ms"], 3_600_000);
-    assert_eq!(again.page.headers, renewed.page.headers);
+    assert_eq!(again.page.headers, revalidated.page.headers);
     assert_eq!(world.seen().len(), 2);
 
     world.becomes(site("two"));
@@ -45,7 +45,7 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
         (status_of(&changed), &*changed.page.body),
         (None, &b"two"[..])
     );
-    let again = world.get("/").await.expect("kept");
+    let again = world.get("/").await.expect("cached");
     assert_eq!(
         (status_of(&again), &*again.page.body),
         (Some("hit"), &b"two"[..])
@@ -54,14 +54,15 @@ async fn after_its_time_a_page_is_asked_about_and_a_304_makes_it_young_again() {
 }
 
 #[tokio::test]
-async fn an_age_of_zero_asks_the_site_every_time() {
+async fn a_maximum_age_of_zero_revalidates_every_time() {
     let date = "Last-Modified: Tue, 20 Jan 2026 10:00:00 GMT\r\n";
-    let world = World::start(
-        move |head| match head.contains("if-modified-since: tue, 20 jan") {
-            true => answer("304 Not Modified", date),
-            false => ok(date, "x"),
-        },
-    )
+    let world = World::start(move |head| {
+        if head.contains("if-modified-since: tue, 20 jan") {
+            answer("304 Not Modified", date)
+        } else {
+            ok(date, "x")
+        }
+    })
     .await;
     let fresh = |plan: &mut FetchPlan| plan.cache.max_age = Duration::ZERO;
     let first = world.get_with("/", fresh).await.expect("fetched");
@@ -78,9 +79,12 @@ async fn an_age_of_zero_asks_the_site_every_time() {
 
 #[tokio::test]
 async fn a_304_about_another_version_is_not_believed() {
-    let world = World::start(|head| match head.contains("if-none-match") {
-        true => answer("304 Not Modified", "ETag: \"other\"\r\n"),
-        false => ok("ETag: \"one\"\r\n", "whole"),
+    let world = World::start(|head| {
+        if head.contains("if-none-match") {
+            answer("304 Not Modified", "ETag: \"other\"\r\n")
+        } else {
+            ok("ETag: \"one\"\r\n", "whole")
+        }
     })
     .await;
     world.get("/").await.expect("fetched");
@@ -113,14 +117,14 @@ async fn an_old_page_serves_for_a_site_that_fails_only_when_the_caller_allows_it
         world.clock.advance(TWO_DAYS);
         world.becomes(failing);
         let served = world.get_with("/", stale).await.expect("an old page");
-        let told = &served.metadata["cache"];
+        let metadata = &served.metadata["cache"];
         assert_eq!(
-            (told["status"].as_str(), &*served.page.body),
+            (metadata["status"].as_str(), &*served.page.body),
             (Some("stale"), &b"x"[..])
         );
-        let why = told["reason"].as_str().expect("a reason");
+        let why = metadata["reason"].as_str().expect("a reason");
         assert!(why.contains(reason), "{why}");
-        assert_eq!(told["age_ms"], 172_800_000);
+        assert_eq!(metadata["age_ms"], 172_800_000);
         let strict = |plan: &mut FetchPlan| plan.timeout = Duration::from_secs(1);
         match world.get_with("/", strict).await {
             Ok(served) => assert_eq!((served.page.status, status_of(&served)), (503, None)),
@@ -128,13 +132,13 @@ async fn an_old_page_serves_for_a_site_that_fails_only_when_the_caller_allows_it
         }
         // The failure has not cost the page.
         let young = |plan: &mut FetchPlan| plan.cache.max_age = 2 * TWO_DAYS;
-        let served = world.get_with("/", young).await.expect("kept");
+        let served = world.get_with("/", young).await.expect("cached");
         assert_eq!(status_of(&served), Some("hit"));
     }
 }
 
 #[tokio::test]
-async fn a_page_that_is_gone_or_no_longer_for_everyone_is_forgotten() {
+async fn a_page_that_is_gone_or_now_private_is_removed() {
     for news in [
         answer("404 Not Found", ""),
         answer("410 Gone", ""),
@@ -145,9 +149,12 @@ async fn a_page_that_is_gone_or_no_longer_for_everyone_is_forgotten() {
         let world = World::start(|_| ok("ETag: \"1\"\r\n", "old")).await;
         world.get("/").await.expect("fetched");
         let sent = news.clone();
-        world.becomes(move |head| match head.starts_with("get /elsewhere") {
-            true => ok("", "new"),
-            false => sent.clone(),
+        world.becomes(move |head| {
+            if head.starts_with("get /elsewhere") {
+                ok("", "new")
+            } else {
+                sent.clone()
+            }
         });
         let fresh = |plan: &mut FetchPlan| {
             plan.cache.max_age = Duration::ZERO;

@@ -1,16 +1,16 @@
-//! What is kept, and for whom.
+//! What is cached, and for whom.
 
 use super::*;
-use crate::routing::tests::anyone;
+use crate::routing::tests::unlimited_client;
 
 #[tokio::test]
-async fn a_page_is_asked_for_once_and_served_as_it_was() {
+async fn a_page_is_fetched_once_and_served_unchanged() {
     let headers = "Content-Type: text/html\r\nX-A: 1\r\nX-A: 2\r\n";
     let world = World::start(move |_| ok(headers, "<p>text")).await;
     let first = world.get("/page").await.expect("fetched");
     assert_eq!((status_of(&first), first.cache.is_hit()), (None, false));
     world.clock.advance(HOUR);
-    let again = world.get("/page#part").await.expect("kept");
+    let again = world.get("/page#part").await.expect("cached");
     assert!(again.cache.is_hit());
     assert_eq!(
         again.metadata["cache"],
@@ -39,7 +39,7 @@ async fn a_page_serves_for_its_time_whatever_its_cache_control_says() {
     ] {
         world.get(path).await.expect("fetched");
         world.clock.advance(TWO_DAYS - HOUR);
-        let again = world.get(path).await.expect("kept");
+        let again = world.get(path).await.expect("cached");
         assert_eq!(status_of(&again), Some("hit"), "{path}");
         world.clock.advance(HOUR);
         let later = world.get(path).await.expect("fetched");
@@ -49,7 +49,7 @@ async fn a_page_serves_for_its_time_whatever_its_cache_control_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_for_everyone_is_not_kept() {
+async fn private_pages_are_not_stored() {
     for answer in [
         ok("Cache-Control: no-store\r\n", "x"),
         ok(
@@ -146,7 +146,7 @@ async fn browsers_and_languages_have_pages_of_their_own() {
     for change in changes {
         let first = world.get_with("/", change).await.expect("fetched");
         assert_eq!(status_of(&first), None);
-        let again = world.get_with("/", change).await.expect("kept");
+        let again = world.get_with("/", change).await.expect("cached");
         assert_eq!(status_of(&again), Some("hit"));
         assert_eq!(again.page.body, first.page.body);
     }
@@ -154,11 +154,14 @@ async fn browsers_and_languages_have_pages_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_page_that_nobody_paid_for_is_not_kept() {
+async fn an_unpaid_page_is_not_stored() {
     let world = World::start(|_| ok("", "x")).await;
     let plan = world.plan("/", |_| {});
     for _ in 0..2 {
-        let served = world.routing.serve(&plan, anyone(&CookieJar::new())).await;
+        let served = world
+            .routing
+            .serve(&plan, unlimited_client(&CookieJar::new()))
+            .await;
         let served = served.expect("fetched");
         assert!(matches!(served.cache, CacheOutcome::Fresh(_)));
     }
@@ -185,13 +188,13 @@ async fn many_runs_at_once_get_the_page() {
         assert_eq!(served.expect("served").page.body, "whole");
     }
     assert_eq!(
-        status_of(&world.get("/a").await.expect("kept")),
+        status_of(&world.get("/a").await.expect("cached")),
         Some("hit")
     );
 }
 
 #[tokio::test]
-async fn robots_rules_hold_for_kept_pages_too() {
+async fn robots_rules_apply_to_cached_pages_too() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/robots.txt") => ok("", "User-agent: *\nDisallow: /closed\n"),
         Some("/moved") => answer("301 Moved Permanently", "Location: /closed/by\r\n"),
@@ -208,7 +211,7 @@ async fn robots_rules_hold_for_kept_pages_too() {
         let failure = refused.expect_err("not allowed");
         assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED, "{path}");
     }
-    let open = world.get_with("/open", obeying).await.expect("kept");
+    let open = world.get_with("/open", obeying).await.expect("cached");
     assert_eq!(status_of(&open), Some("hit"));
     assert_eq!((n_before, world.seen().len()), (4, 1));
 }

@@ -1,4 +1,4 @@
-//! Which hosts needed a browser of late, so that their pages go to it at once.
+//! Which hosts recently needed a browser, so that their next pages are rendered at once.
 
 #[cfg(test)]
 mod tests;
@@ -9,19 +9,21 @@ use std::time::{Duration, Instant};
 
 use super::{Rule, Verdict};
 
-/// How long a host's pages are remembered. After it plain HTTP is tried again: sites change, and walls come down.
+/// How long a host is remembered. Afterwards plain HTTP is tried again: sites change, and walls are
+/// removed.
 pub(crate) const MEMORY_AGE_MAX: Duration = Duration::from_secs(10 * 60);
-/// Pages of a host in a row that must have needed a browser. One may be a login or an odd corner of a static site.
+/// Consecutive pages of a host that must have needed a browser. A single one may be a login page of
+/// a static site.
 pub(crate) const PAGES_IN_A_ROW: u32 = 3;
-/// Hosts that are remembered: about 2 MiB, and more than are crawled within [`MEMORY_AGE_MAX`] on one machine.
+/// Most hosts: about 2 MiB, and more than one machine crawls within [`MEMORY_AGE_MAX`].
 pub(crate) const HOSTS_MAX: usize = 10_000;
-/// Longest host name that is remembered: the longest that DNS allows (RFC 1035 section 2.3.4).
+/// Longest host name that is stored: the longest that DNS allows (RFC 1035 section 2.3.4).
 const HOST_BYTES_MAX: usize = 255;
 
-/// What plain HTTP gave for the hosts seen of late. One for the whole server.
+/// What plain HTTP returned for recently seen hosts. One for the whole server.
 ///
-/// Hosts are kept in two halves. When the younger is full it takes the place of the older one, so that each step costs
-/// the same, whoever asks for however many hosts.
+/// Hosts are stored in two generations. A full young generation replaces the old one, so that each
+/// step costs the same for any number of hosts.
 #[derive(Debug, Default)]
 pub(crate) struct HostMemory {
     halves: Mutex<Halves>,
@@ -48,9 +50,9 @@ enum Seen {
 }
 
 impl HostMemory {
-    /// Whether a page of this host is to go to a browser at once, and by which rule of the pages before it.
+    /// The rule by which a page of this host is expected to need a browser, if it is.
     ///
-    /// Only after [`PAGES_IN_A_ROW`] pages that needed one, with none that did not within [`MEMORY_AGE_MAX`].
+    /// It is after [`PAGES_IN_A_ROW`] consecutive pages that needed one within [`MEMORY_AGE_MAX`].
     pub(crate) fn expects_browser(&self, host: &str, now: Instant) -> Option<Rule> {
         match self.lock().find(host, now)?.seen {
             Seen::Needed(pages, rule) if pages >= PAGES_IN_A_ROW => Some(rule),
@@ -58,9 +60,10 @@ impl HostMemory {
         }
     }
 
-    /// Takes down what [`judge`](super::judge) said of a page of this host.
+    /// Records the verdict of [`judge`](super::judge) on a page of this host.
     ///
-    /// Pages that go to a browser at once are not judged and so not noted: they do not prolong the memory.
+    /// Pages that are rendered at once are not judged and so not recorded: they do not extend the
+    /// memory.
     pub(crate) fn note(&self, host: &str, verdict: Verdict, now: Instant) {
         if host.len() > HOST_BYTES_MAX {
             return;
@@ -89,7 +92,7 @@ impl HostMemory {
     }
 
     fn lock(&self) -> MutexGuard<'_, Halves> {
-        // Nothing is left half done when a holder panics.
+        // No update is half done if a thread panics while it has the lock.
         self.halves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

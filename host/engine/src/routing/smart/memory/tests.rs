@@ -62,7 +62,7 @@ fn redirects_say_nothing_of_their_host() {
 }
 
 #[test]
-fn memory_is_bounded_and_keeps_the_hosts_seen_last() {
+fn memory_is_bounded_and_retains_the_last_seen_hosts() {
     let (memory, now) = (HostMemory::default(), Instant::now());
     for number in 0..HOSTS_MAX * 3 {
         let host = format!("host-{number}.example");

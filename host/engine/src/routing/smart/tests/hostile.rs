@@ -1,4 +1,5 @@
-//! Broken and hostile source: nothing panics, nothing takes more than linear time, and the cut is the browsers'.
+//! Broken and hostile source: nothing panics, nothing takes more than linear time, and tags end
+//! where browsers end them.
 
 use std::time::{Duration, Instant};
 
@@ -150,7 +151,7 @@ fn attributes_are_read_in_any_order_and_quotes() {
 }
 
 #[test]
-fn sealed_elements_keep_their_tags_and_content() {
+fn sealed_elements_retain_their_tags_and_content() {
     let mut pieces = Pieces::new(b"<SCRIPT src=a>x</b></script>y");
     let Some(Piece::Sealed(Seal::Script, tag, inner)) = pieces.next() else {
         panic!("a script");

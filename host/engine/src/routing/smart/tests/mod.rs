@@ -152,7 +152,7 @@ fn a_mount_without_any_script_is_enough() {
 }
 
 #[test]
-fn a_mount_of_pictures_is_enough() {
+fn a_mount_of_images_is_enough() {
     enough(
         r#"<body><div id="__next"><img src=1.jpg><img src=2.jpg><img src=3.jpg></div><script src=/a.js></script></body>"#,
     );
@@ -224,7 +224,7 @@ fn a_gatsby_page_made_beforehand_is_enough() {
 // Appeals, script-only bodies, redirects.
 
 #[test]
-fn a_noscript_that_asks_for_javascript_beside_next_to_no_text_is_an_appeal() {
+fn a_noscript_that_asks_for_javascript_beside_hardly_any_text_is_an_appeal() {
     needs(
         Rule::NoscriptAppeal,
         r#"<body><header>Harbour <b>Desk</b></header><noscript><p>Bitte aktivieren Sie <i>JavaScript</i>.</p></noscript>

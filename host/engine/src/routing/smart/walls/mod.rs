@@ -1,6 +1,8 @@
-//! Bot walls: answers that are not the page but a challenge, which the scripts of a browser pass by themselves.
+//! Bot walls: answers that are a challenge instead of the page, which a browser passes by running
+//! its scripts.
 //!
-//! The marks are those of the challenge, not of the vendor: the vendors put their scripts into ordinary pages too.
+//! The marks are those of the challenge, not of the vendor: vendors put their scripts into ordinary
+//! pages too.
 
 #[cfg(test)]
 mod tests;
@@ -9,11 +11,12 @@ use super::Clues;
 use super::prose::{has_any, is_waiting};
 use super::shape::Shape;
 
-/// How much of a body is searched for marks. Challenges are small; what is larger is a page.
+/// How much of a body is searched for marks. Challenges are small; larger bodies are pages.
 const WALL_BYTES_MAX: usize = 64 * 1024;
-/// Text of a refusal that a vendor's header makes a challenge: its reference number and a sentence.
+/// Most text of a refusal that a vendor's header marks as a challenge: its reference number and a
+/// sentence.
 const REFUSAL_BYTES_MAX: usize = 200;
-/// Links, images and fields of one: a logo and who to write to.
+/// Most links, images and fields of one: a logo and a contact.
 const REFUSAL_THINGS_MAX: usize = 5;
 
 /// In the source of challenges only.
@@ -49,7 +52,8 @@ const CHALLENGE_MARKS: [&str; 20] = [
 ];
 const ANUBIS_MARK: &str = "/.within.website/x/cmd/anubis/";
 
-/// In ordinary pages of the vendors' customers as well: they tell something only where there is nothing else.
+/// Also in ordinary pages of the vendors' customers: they are evidence only if there is no other
+/// content.
 const VENDOR_MARKS: [&str; 7] = [
     "awsWafCookieDomainList",
     "_Incapsula_Resource",
@@ -60,7 +64,7 @@ const VENDOR_MARKS: [&str; 7] = [
     "_pxAppId",
 ];
 
-/// Whether the headers say that this is a challenge, so that the body need not be looked at closely.
+/// Whether the headers announce a challenge, so that the body need not be examined.
 pub(super) fn is_announced(clues: &Clues<'_>) -> bool {
     clues
         .headers
@@ -68,7 +72,8 @@ pub(super) fn is_announced(clues: &Clues<'_>) -> bool {
         .any(|(name, value)| match name.as_str() {
             "cf-mitigated" | "x-vercel-mitigated" => is_value(value, &["challenge"]),
             "x-amzn-waf-action" => is_value(value, &["challenge", "captcha"]),
-            // Anubis explains itself at length and with status 200; it takes its cookie away when it does.
+            // Anubis explains itself at length and with status 200; it deletes its cookie when it
+            // does.
             "set-cookie" => {
                 value.starts_with("techaro.lol-anubis") && has_any(head(clues.body), &[ANUBIS_MARK])
             }
@@ -82,7 +87,7 @@ fn is_value(value: &str, known: &[&str]) -> bool {
         .any(|known| value.trim().eq_ignore_ascii_case(known))
 }
 
-/// Whether this is a status that walls answer with. 202 means no refusal elsewhere, but hardly any page has it.
+/// Whether walls answer with this status. 202 is no refusal elsewhere, but hardly any page has it.
 pub(super) fn is_refusal(status: u16) -> bool {
     matches!(status, 202 | 403 | 405 | 406 | 429 | 503)
 }
@@ -103,7 +108,8 @@ fn is_spoken(words: &[u8], mark: &str) -> bool {
     has_any(words, &[&mark.to_ascii_lowercase()])
 }
 
-/// A refusal with next to no text, a script, and a header or cookie of a vendor whose script looks at its visitor.
+/// A refusal with next to no text, a script, and a header or cookie of a vendor whose script
+/// inspects the client.
 fn is_vendors_refusal(clues: &Clues<'_>, shape: &Shape) -> bool {
     let is_small = shape.prose.bytes().len() <= REFUSAL_BYTES_MAX
         && shape.n_things <= REFUSAL_THINGS_MAX
