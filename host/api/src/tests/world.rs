@@ -237,7 +237,7 @@ fn crawls(
     data: &std::path::Path,
 ) -> Crawls {
     Crawls::new(CrawlsParts {
-        pipelines: Pipelines::new(Arc::clone(&rooms), Arc::clone(&store), Clock::wall()),
+        pipelines: Pipelines::new(Arc::clone(&rooms), store.clone(), Clock::wall()),
         engine: rooms,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
