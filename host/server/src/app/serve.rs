@@ -31,7 +31,7 @@ impl App {
             .recover()
             .await
             .context("cannot resume the crawls of the last run of the server")?;
-        self.spawn_until_stop(trawl_telemetry::keep_up());
+        self.spawn_until_stop(trawl_telemetry::run_upkeep());
         self.serve_http(listener).await?;
         self.close().await;
         Ok(())
