@@ -224,9 +224,10 @@ fn by_address(address: &Address) -> Option<Told> {
         }
     }
     if let Some(is_titled) = dated(&address.segments) {
-        let kind = match is_titled {
-            true => ContentType::Article,
-            false => ContentType::Listing,
+        let kind = if is_titled {
+            ContentType::Article
+        } else {
+            ContentType::Listing
         };
         consider(Told::new(kind, 0.88, "its address has a date"));
     }

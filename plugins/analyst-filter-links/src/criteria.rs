@@ -70,12 +70,11 @@ impl Criteria {
             } else if let Some(own) = type_word(word).filter(|_| is_named(&words, at, is_negated)) {
                 self.add_type(own, is_negated);
             } else if !is_filler(word) {
-                match is_negated {
-                    true => self.not_words.push(shown[at].clone()),
-                    false => {
-                        self.query.push(' ');
-                        self.query.push_str(&shown[at]);
-                    }
+                if is_negated {
+                    self.not_words.push(shown[at].clone());
+                } else {
+                    self.query.push(' ');
+                    self.query.push_str(&shown[at]);
                 }
             }
             at += 1;

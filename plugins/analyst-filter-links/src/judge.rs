@@ -109,9 +109,10 @@ pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
         .filter(|link| link.relevant)
         .map(|link| link.score)
         .fold(0.0, f32::max);
-    let least = wanted.threshold.unwrap_or(match has_query {
-        true => QUERY_MIN.max(best * QUERY_SHARE_MIN),
-        false => PRIOR_MIN,
+    let least = wanted.threshold.unwrap_or(if has_query {
+        QUERY_MIN.max(best * QUERY_SHARE_MIN)
+    } else {
+        PRIOR_MIN
     });
     for link in &mut judged {
         link.relevant &= link.score >= least && link.score > 0.0;
@@ -184,9 +185,10 @@ fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
             parts.push(format!("{} in {name}", shown.join(", ")));
         }
     }
-    match parts.is_empty() {
-        true => "has no word of the query".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "has no word of the query".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

@@ -120,9 +120,10 @@ impl Wanted {
             return None;
         }
         let types: Vec<&str> = self.named.iter().map(|own| own.name()).collect();
-        Some(match types.is_empty() {
-            true => prompt.to_owned(),
-            false => format!("{prompt} (types of pages: {})", types.join(", ")),
+        Some(if types.is_empty() {
+            prompt.to_owned()
+        } else {
+            format!("{prompt} (types of pages: {})", types.join(", "))
         })
     }
 }

@@ -53,9 +53,10 @@ pub(crate) fn links(document: &Document<'_>) -> Vec<Link> {
                             element.tag(),
                             Tag::Head | Tag::Noscript | Tag::Area | Tag::Object
                         );
-                    match is_hidden {
-                        true => walk.skip_tree(),
-                        false => reader.enter(element),
+                    if is_hidden {
+                        walk.skip_tree();
+                    } else {
+                        reader.enter(element);
                     }
                 }
                 _ => {}

@@ -127,14 +127,16 @@ pub(crate) fn take(
     for (at, link) in links.iter_mut().take(n_offered).enumerate() {
         let is_chosen = chosen.contains(&at);
         let is_taken = is_chosen && !link.is_refused;
-        link.score = rounded(match is_taken {
-            true => CHOSEN + (1.0 - CHOSEN) * link.score,
-            false => CHOSEN * link.score,
+        link.score = rounded(if is_taken {
+            CHOSEN + (1.0 - CHOSEN) * link.score
+        } else {
+            CHOSEN * link.score
         });
         link.relevant = is_taken && link.score >= threshold.unwrap_or(0.0);
-        let said = match is_chosen {
-            true => "chosen by the model",
-            false => "not chosen by the model",
+        let said = if is_chosen {
+            "chosen by the model"
+        } else {
+            "not chosen by the model"
         };
         link.reason = format!("{said}; {}", link.reason);
     }

@@ -108,9 +108,10 @@ const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
 /// The labels that a task names: its list, else the prompt when it is one.
 pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
     let from_prompt = || prompt.map(named_in).unwrap_or_default();
-    let all: Vec<String> = match list.is_empty() {
-        true => from_prompt(),
-        false => list.to_vec(),
+    let all: Vec<String> = if list.is_empty() {
+        from_prompt()
+    } else {
+        list.to_vec()
     };
     let mut seen = std::collections::HashSet::new();
     let all = all.into_iter().map(|label| {

@@ -57,9 +57,10 @@ pub(crate) fn ask(
         .chars()
         .take(PROMPT_CHARS_MAX)
         .collect();
-    let wish = match prompt.is_empty() {
-        true => format!("Choose at most {count} labels."),
-        false => format!("Choose at most {count} labels. The caller's words: {prompt}"),
+    let wish = if prompt.is_empty() {
+        format!("Choose at most {count} labels.")
+    } else {
+        format!("Choose at most {count} labels. The caller's words: {prompt}")
     };
     let room = Room::new(
         model.context_tokens,
@@ -143,9 +144,10 @@ pub(crate) fn take(
             (None, true) => UNSUPPORTED * sure,
             (None, false) => UNQUOTED * sure,
         };
-        let mut reasons = vec![match is_quoted {
-            true => format!("the model chose it for “{}”", squeeze(&said.quote)),
-            false => "the model chose it".to_owned(),
+        let mut reasons = vec![if is_quoted {
+            format!("the model chose it for “{}”", squeeze(&said.quote))
+        } else {
+            "the model chose it".to_owned()
         }];
         reasons.extend(found.map(|found| found.reason.clone()));
         given.push(Given {

@@ -46,9 +46,10 @@ pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Questi
         .chars()
         .take(PROMPT_CHARS_MAX)
         .collect();
-    let inquiry = match prompt.is_empty() {
-        true => format!("Write at most {count} pairs about what readers of the page want to know."),
-        false => format!("Write at most {count} pairs. The inquiry: {prompt}"),
+    let inquiry = if prompt.is_empty() {
+        format!("Write at most {count} pairs about what readers of the page want to know.")
+    } else {
+        format!("Write at most {count} pairs. The inquiry: {prompt}")
     };
     let room = Room::new(
         model.context_tokens,

@@ -204,9 +204,10 @@ impl Counts {
 
 /// Both how much of an inquiry a text has and how strongly.
 fn relevance(score: Score) -> f32 {
-    match score.coverage >= COVERAGE_MIN {
-        true => rounded((score.coverage * score.value).sqrt()),
-        false => 0.0,
+    if score.coverage >= COVERAGE_MIN {
+        rounded((score.coverage * score.value).sqrt())
+    } else {
+        0.0
     }
 }
 

@@ -225,9 +225,10 @@ fn address_len(rest: &[u8]) -> Option<usize> {
 /// Whether a stop ends its sentence, given what follows it and the white space behind it, and the two words before it.
 fn ends<'t>(stop: Stop, next: &'t str, words: impl FnOnce() -> (&'t str, &'t str)) -> bool {
     let begin = next.trim_start_matches(is_opener);
-    let begin = match next.len() - begin.len() <= OPENERS_MAX {
-        true => begin,
-        false => next,
+    let begin = if next.len() - begin.len() <= OPENERS_MAX {
+        begin
+    } else {
+        next
     };
     let first = begin.chars().next();
     if next.starts_with(continues) || first.is_some_and(char::is_lowercase) {

@@ -103,9 +103,10 @@ impl<'a> Reader<'a> {
         let Some(names) = element.attr("itemprop") else {
             return !is_item;
         };
-        let value = match is_item {
-            false => property::value(element, &mut self.work),
-            true => self.nested(element),
+        let value = if is_item {
+            self.nested(element)
+        } else {
+            property::value(element, &mut self.work)
         };
         if let Some(value) = value {
             property::add(properties, property::names(names), value, &mut self.work);

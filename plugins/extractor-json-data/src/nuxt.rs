@@ -76,9 +76,10 @@ fn parameters(text: &str) -> Option<(&str, usize)> {
     let after = inside.trim_start_matches(|c: char| is_word(c) || matches!(c, ',' | ' ' | '\n'));
     let parameters = &inside[..inside.len() - after.len()];
     let rest = after.strip_prefix(')')?.trim_ascii_start();
-    let body = match is_arrow {
-        true => rest.strip_prefix("=>")?.trim_ascii_start(),
-        false => rest,
+    let body = if is_arrow {
+        rest.strip_prefix("=>")?.trim_ascii_start()
+    } else {
+        rest
     };
     Some((parameters, text.len() - body.len()))
 }

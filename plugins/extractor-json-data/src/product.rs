@@ -82,12 +82,13 @@ fn best(value: &Value) -> Option<&Object> {
             .any(|key| item.contains_key(*key))
     };
     let first = items().find(is_product)?;
-    match offered(first) {
-        true => Some(first),
-        false => items()
+    if offered(first) {
+        Some(first)
+    } else {
+        items()
             .filter(is_product)
             .find(|item| offered(item))
-            .or(Some(first)),
+            .or(Some(first))
     }
 }
 

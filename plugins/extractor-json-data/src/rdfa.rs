@@ -106,11 +106,12 @@ impl<'a> Reader<'a> {
         let id = ["resource", "about", "href", "src"]
             .into_iter()
             .find_map(|name| element.attr(name));
-        let names = match self.open.is_empty() {
-            true => Vec::new(),
-            false => property::names(names)
+        let names = if self.open.is_empty() {
+            Vec::new()
+        } else {
+            property::names(names)
                 .map(|name| self.short(name))
-                .collect(),
+                .collect()
         };
         self.open.push(Open {
             types: property::names(types)

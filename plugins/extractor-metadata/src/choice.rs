@@ -361,9 +361,12 @@ impl<'a> Choice<'a> {
     }
 
     fn seen_date(&self, dates: &[SeenDate]) -> Option<String> {
-        let read = |seen: &SeenDate| match seen.is_machine {
-            true => date::machine(&seen.text),
-            false => date::visible(&seen.text, self.order()),
+        let read = |seen: &SeenDate| {
+            if seen.is_machine {
+                date::machine(&seen.text)
+            } else {
+                date::visible(&seen.text, self.order())
+            }
         };
         dates.iter().find_map(read)
     }
@@ -377,9 +380,10 @@ impl<'a> Choice<'a> {
 
     fn order(&self) -> Order {
         let language = self.language().unwrap_or_default().to_lowercase();
-        match language.is_empty() || MONTH_FIRST.contains(&language.as_str()) {
-            true => Order::MonthFirst,
-            false => Order::DayFirst,
+        if language.is_empty() || MONTH_FIRST.contains(&language.as_str()) {
+            Order::MonthFirst
+        } else {
+            Order::DayFirst
         }
     }
 }

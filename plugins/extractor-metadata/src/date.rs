@@ -218,9 +218,10 @@ fn date_at(parts: &[Part<'_>], order: Order) -> Option<String> {
         ] if a == b => {
             let year = if n_digits == 2 { 2000 + year } else { year };
             let is_day_first = a != '/' || first > 12 || (order == Order::DayFirst && second <= 12);
-            match is_day_first {
-                true => day(year, second, first),
-                false => day(year, first, second),
+            if is_day_first {
+                day(year, second, first)
+            } else {
+                day(year, first, second)
             }
         }
         [Number(date, 1..=2), ref rest @ ..] => {

@@ -85,9 +85,10 @@ pub(crate) fn likeness(headline: &str, title: &str) -> usize {
     let (headline, title) = (words(headline), words(title));
     let n_common = headline.iter().filter(|word| title.contains(word)).count();
     let n_most = headline.len().max(title.len()).max(1);
-    match !headline.is_empty() && title.starts_with(&headline) {
-        true => 100,
-        false => n_common * 100 / n_most,
+    if !headline.is_empty() && title.starts_with(&headline) {
+        100
+    } else {
+        n_common * 100 / n_most
     }
 }
 

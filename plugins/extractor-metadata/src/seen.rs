@@ -174,9 +174,10 @@ impl<'a> Seen<'a> {
     }
 
     fn read_text(&mut self, text: &str) {
-        let n_max = match self.headlines.is_empty() {
-            true => TEXTS_BEFORE_HEADLINE_MAX,
-            false => TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX,
+        let n_max = if self.headlines.is_empty() {
+            TEXTS_BEFORE_HEADLINE_MAX
+        } else {
+            TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX
         };
         let is_before = self.headlines.is_empty();
         if text.len() > TEXT_BYTES_MAX || (!is_before && self.texts.len() >= n_max) {

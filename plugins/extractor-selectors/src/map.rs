@@ -72,9 +72,10 @@ impl SelectorMap {
                 }
             }
         }
-        Ok(match is_flat {
-            true => Fields::Flat(flat),
-            false => Fields::ByPath(by_path),
+        Ok(if is_flat {
+            Fields::Flat(flat)
+        } else {
+            Fields::ByPath(by_path)
         })
     }
 
@@ -144,9 +145,10 @@ pub(crate) fn fields_of_page<'m>(
             format!("/{key}")
         };
         let key = path_of(&absolute).unwrap_or(absolute);
-        match page == key {
-            true => Some((2, key.len())),
-            false => (key != "/" && page.starts_with(&key)).then_some((1, key.len())),
+        if page == key {
+            Some((2, key.len()))
+        } else {
+            (key != "/" && page.starts_with(&key)).then_some((1, key.len()))
         }
     };
     let fitting = paths

@@ -135,11 +135,12 @@ impl<'a> Picker<'a> {
             return Ok(());
         }
         self.n_bytes += texts.add(text);
-        match self.n_bytes > TEXT_BYTES_MAX {
-            true => Err(format!(
+        if self.n_bytes > TEXT_BYTES_MAX {
+            Err(format!(
                 "the selectors match more than {TEXT_BYTES_MAX} bytes of text"
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

@@ -25,9 +25,10 @@ impl FieldSelector {
     /// Parses a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        match is_xpath(text) {
-            true => Self::parse_xpath(text),
-            false => Self::parse_css(text),
+        if is_xpath(text) {
+            Self::parse_xpath(text)
+        } else {
+            Self::parse_css(text)
         }
     }
 
@@ -36,9 +37,12 @@ impl FieldSelector {
             return Err(format!("it is longer than {CSS_BYTES_MAX} bytes"));
         }
         let (css, attribute) = split_attribute(text);
-        let selector = Selector::parse(css).map_err(|error| match css.contains("//") {
-            true => format!("{error} (an XPath expression begins with `/`, `./` or `(/`)"),
-            false => error.to_string(),
+        let selector = Selector::parse(css).map_err(|error| {
+            if css.contains("//") {
+                format!("{error} (an XPath expression begins with `/`, `./` or `(/`)")
+            } else {
+                error.to_string()
+            }
         })?;
         Ok(Self {
             query: Query::Css(selector),
@@ -101,9 +105,10 @@ fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let name = text[at + 1..].trim();
     let is_name = !name.is_empty()
         && !name.contains(|c: char| c.is_whitespace() || "\"'>/=@()[]".contains(c));
-    match is_name {
-        true => (text[..at].trim_end(), Some(name)),
-        false => (text, None),
+    if is_name {
+        (text[..at].trim_end(), Some(name))
+    } else {
+        (text, None)
     }
 }
 

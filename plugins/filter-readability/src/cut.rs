@@ -15,10 +15,11 @@ impl<'a> Page<'a> {
     pub(crate) fn of(document: &'a Document<'a>) -> Option<Self> {
         let (page, hidden_bytes) = Self::cut(document, false)?;
         let shown_letters = page.regions[0].stats.letters;
-        match hidden_bytes as f32 > shown_letters {
+        if hidden_bytes as f32 > shown_letters {
             // The page waits for its script to show it.
-            true => Some(Self::cut(document, true)?.0),
-            false => Some(page),
+            Some(Self::cut(document, true)?.0)
+        } else {
+            Some(page)
         }
     }
 
@@ -360,9 +361,10 @@ impl<'a> Cutter<'a> {
         block.strong_units += if self.n_strong > 0 { units } else { 0.0 };
         block.code_units += if self.n_code > 0 { units } else { 0.0 };
         self.last_link = in_link;
-        self.mark(match is_blank {
-            true => Mark::Blank,
-            false => Mark::Text(at),
+        self.mark(if is_blank {
+            Mark::Blank
+        } else {
+            Mark::Text(at)
         });
     }
 

@@ -9,10 +9,7 @@ pub(crate) fn of(document: &Document<'_>) -> Mask {
         mask.drop_tree(element.node());
     }
     let shows_text = shows_text(document, &mask);
-    match shows_text {
-        true => mask,
-        false => Mask::of(document),
-    }
+    if shows_text { mask } else { Mask::of(document) }
 }
 
 /// Whether a reader sees any text of what stays.

@@ -63,11 +63,12 @@ fn main_regions(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     }
     let mut is_main: Vec<bool> = Vec::with_capacity(page.regions.len());
     for (region, units) in page.regions.iter().zip(chosen_units) {
-        is_main.push(match region.stats.units > 0.0 {
-            true => units * 2.0 >= region.stats.units,
-            false => is_main
+        is_main.push(if region.stats.units > 0.0 {
+            units * 2.0 >= region.stats.units
+        } else {
+            is_main
                 .get(region.parent as usize)
-                .is_some_and(|&is_main| is_main),
+                .is_some_and(|&is_main| is_main)
         });
     }
     is_main

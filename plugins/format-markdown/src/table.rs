@@ -173,9 +173,10 @@ impl Grid {
             // A caption stood between: the rest is a table of its own.
             (self.is_first_row, self.has_header) = (true, false);
         }
-        match goes_on {
-            true => lines.next_line(),
-            false => lines.begin_block(),
+        if goes_on {
+            lines.next_line();
+        } else {
+            lines.begin_block();
         }
         if self.is_first_row && !self.has_header {
             self.write_missing(lines);

@@ -1,5 +1,6 @@
-//! `provider_1`: Zyte, Zyte API. One JSON request and one JSON reply, which carries the page as base64, or as text when a browser
-//! made it. The price goes by the tier of the site, which no reply tells: an operator can set it by domain.
+//! `provider_1`: Zyte API. One JSON request, one JSON response. The page is base64 without a
+//! browser and text with one. The price depends on the site's tier, which the response does not
+//! report: an operator can set it per domain.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -12,26 +13,27 @@ use trawl_sdk::provider::{
     Task, base64,
 };
 
-/// The adapter.
+/// Adapter for Zyte API.
 pub struct Zyte;
 
-/// What an operator sets.
+/// Operator settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Price tiers, 1 to 5, by domain in lower case. A domain stands for its subdomains too; every other one is of tier 1.
+    /// Price tier (1 to 5) by lower-case domain. An entry also covers subdomains; any other domain
+    /// is tier 1.
     pub tiers: BTreeMap<String, u8>,
 }
 
 const KEY: &str = "PROVIDER1_API_KEY";
 const PICTURE: &str = "screenshot";
-/// Least and most of the price tiers.
+/// Lowest and highest price tier.
 const TIERS: (u8, u8) = (1, 5);
-/// Most characters of an address.
+/// Maximum URL length in characters.
 const URL_CHARS_MAX: usize = 8_192;
-/// Most bytes of a request.
+/// Maximum request body size in bytes.
 const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
-/// Most milliseconds that are waited for an element.
+/// Maximum timeout of `waitForSelector` in milliseconds.
 const SELECTOR_MS_MAX: u32 = 15_000;
 
 /// JSON Schema of [`Settings`].

@@ -1,5 +1,5 @@
-//! `provider_10`: Oxylabs, Web Scraper API in its realtime form. The page comes in JSON, its body as base64 where it can be of any
-//! type.
+//! `provider_10`: Oxylabs Web Scraper API, realtime integration. The response is JSON. The page in
+//! it is base64 without a browser, so that any media type survives, and text with one.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,18 +8,18 @@ use trawl_sdk::provider::{
     base64, country_name, header_object,
 };
 
-/// The adapter.
+/// Adapter for the Oxylabs Web Scraper API.
 pub struct Oxylabs;
 
 const USERNAME: &str = "PROVIDER10_USERNAME";
 const PASSWORD: &str = "PROVIDER10_PASSWORD";
 const PLAIN: &str = "plain";
 const RENDERED: &str = "rendered";
-/// Statuses of the target whose bodies are wanted as well.
+/// Target statuses that the vendor treats as success, so that it returns their bodies.
 const WANTED_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
-/// Statuses from here on are the vendor's own: a job that has failed.
+/// Statuses from here on are the vendor's own and mean a failed job.
 const FAULTED: u16 = 600;
-/// Countries that the vendor's list spells in its own way.
+/// Countries whose names in the vendor's list differ from [`country_name`].
 const SPELLED: [(&str, &str); 10] = [
     ("AX", "Aaland Islands"),
     ("BN", "Brunei Darussalam"),
@@ -65,10 +65,11 @@ impl Provider for Oxylabs {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let mut body = json!({"source": "universal", "url": task.url, "context": context(task)});
-        // There is no word for JavaScript off but to leave `render` out.
-        match task.javascript {
-            true => body["render"] = "html".into(),
-            false => body["content_encoding"] = "base64".into(),
+        // Rendering is off only if `render` is absent.
+        if task.javascript {
+            body["render"] = "html".into()
+        } else {
+            body["content_encoding"] = "base64".into()
         }
         let instructions = instructions(task);
         if !instructions.is_empty() {
@@ -116,7 +117,7 @@ impl Provider for Oxylabs {
     }
 }
 
-/// What is asked of the request to the target.
+/// The `context` parameter: everything about the request to the target.
 fn context(task: &Task) -> Value {
     let mut context = vec![
         json!({"key": "successful_status_codes", "value": WANTED_STATUSES}),
@@ -141,7 +142,7 @@ fn context(task: &Task) -> Value {
     context.into()
 }
 
-/// What the browser is to wait for. The vendor counts seconds.
+/// The `browser_instructions` parameter. Times are in seconds.
 fn instructions(task: &Task) -> Vec<Value> {
     let mut instructions = Vec::new();
     if let Some(wait) = &task.wait_for {
@@ -164,7 +165,7 @@ fn country(code: &str) -> Result<&'static str, Failure> {
     name.ok_or_else(|| Failure::new(Class::Unsupported, format!("it knows no country `{code}`")))
 }
 
-/// By the price table: a result is charged unless the target failed.
+/// Cost according to the price table: a result is charged unless the target failed.
 fn cost(task: &Task, status: u16) -> Cost {
     match (status / 100, task.javascript) {
         (2 | 4, false) => Cost::listed(PLAIN),
@@ -173,7 +174,7 @@ fn cost(task: &Task, status: u16) -> Cost {
     }
 }
 
-/// The reply, as far as it is needed.
+/// Response with results; only the fields in use.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -191,7 +192,7 @@ struct Outcome {
     response: Option<Told>,
 }
 
-/// What the target told.
+/// Metadata of the target's response.
 #[derive(Deserialize)]
 struct Told {
     headers: Option<Map<String, Value>>,
@@ -211,7 +212,7 @@ fn with_facts(page: Page, told: Told) -> Page {
     page.header_object(told.headers.as_ref())
 }
 
-/// What it means when there is no result.
+/// Classifies a response without results.
 fn own_failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
     struct Error {
@@ -220,11 +221,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     let words = reply.json().map(|error: Error| error.message);
     let words = words.unwrap_or_else(|_| reply.text().into_owned());
     let class = match reply.status {
-        // Not finished yet.
+        // The job is not finished.
         204 | 408 => Class::ProviderTimeout,
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
-        // One status for too many at once and for none left: the text tells.
+        // 429 means a rate limit as well as an exhausted account; only the message tells them
+        // apart.
         429 if words.to_lowercase().contains("out of") => Class::NoCredit,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,

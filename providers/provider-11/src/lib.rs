@@ -1,4 +1,4 @@
-//! `provider_11`: Decodo, Web Scraping API. The page comes in JSON, its body as text.
+//! `provider_11`: Decodo Web Scraping API. The response is JSON with the page as text.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -7,18 +7,18 @@ use trawl_sdk::provider::{
     base64, country_name, header_object,
 };
 
-/// The adapter.
+/// Adapter for the Decodo Web Scraping API.
 pub struct Decodo;
 
 const USERNAME: &str = "PROVIDER11_USERNAME";
 const PASSWORD: &str = "PROVIDER11_PASSWORD";
-/// One for each pool, and for each with JavaScript.
+/// Price table units, by proxy pool and by rendering.
 const UNITS: [&str; 4] = ["standard", "standard_js", "premium", "premium_js"];
-/// Longest address that the vendor takes.
+/// Maximum URL length in characters.
 const URL_CHARS_MAX: usize = 2056;
-/// Statuses of the target whose bodies are wanted as well.
+/// Target statuses that the vendor treats as success, so that it returns their bodies.
 const WANTED_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
-/// Statuses from here on are the vendor's own: a task that has failed.
+/// Statuses from here on are the vendor's own and mean a failed task.
 const FAULTED: u16 = 600;
 
 trawl_sdk::export!(provider: Decodo);
@@ -101,9 +101,9 @@ impl Provider for Decodo {
     }
 }
 
-/// What is asked of the vendor, who refuses fields that it does not know.
+/// The body of the request. The vendor rejects unknown fields.
 fn wanted(task: &Task) -> Result<Value, Failure> {
-    // Without a pool the vendor may take the dearer one.
+    // By default the vendor may use the more expensive pool.
     let pool = if task.is_residential() {
         "premium"
     } else {
@@ -115,7 +115,7 @@ fn wanted(task: &Task) -> Result<Value, Failure> {
         "proxy_pool": pool,
         "successful_status_codes": WANTED_STATUSES,
     });
-    // There is no word for JavaScript off but to leave this out.
+    // Rendering is off only if `headless` is absent.
     if task.javascript {
         body["headless"] = "html".into();
     }
@@ -141,13 +141,13 @@ fn wanted(task: &Task) -> Result<Value, Failure> {
     Ok(body)
 }
 
-/// The unit of the price table.
+/// Unit of the price table.
 fn unit(task: &Task) -> &'static str {
     let pool = if task.is_residential() { 2 } else { 0 };
     UNITS[pool + usize::from(task.javascript)]
 }
 
-/// The reply, as far as it is needed.
+/// Response with results; only the fields in use.
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
@@ -174,7 +174,7 @@ struct Cookie {
     value: String,
 }
 
-/// What it means when there is no result.
+/// Classifies a response without results.
 fn own_failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
     struct Error {
@@ -186,7 +186,8 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     let class = match reply.status {
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
-        // One status for too many at once and for none left: the text tells.
+        // 429 means a rate limit as well as an exhausted account; only the message tells them
+        // apart.
         429 if says("out of") || says("credit") || says("quota") => Class::NoCredit,
         429 => Class::RateLimited,
         524 => Class::ProviderTimeout,

@@ -1,5 +1,5 @@
-//! `provider_2`: ScrapingBee, HTML API. The reply is the page itself, with facts in `Spb-*` headers; only a picture or the cookies
-//! of a rendered page need the vendor's JSON form.
+//! `provider_2`: ScrapingBee HTML API. The response body is the page, with metadata in `Spb-*`
+//! headers. The vendor's JSON response is used for screenshots only.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,18 +8,18 @@ use trawl_sdk::provider::{
     Task, base64,
 };
 
-/// The adapter.
+/// Adapter for the ScrapingBee HTML API.
 pub struct ScrapingBee;
 
 const KEY: &str = "PROVIDER2_API_KEY";
 const CREDIT: &str = "credit";
-/// The vendor's own headers among those with its prefix.
+/// `Spb-*` headers that the vendor sets itself; the others are the target's.
 const OWN_HEADERS: [&str; 4] = ["cost", "initial-status-code", "resolved-url", "request-id"];
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (1_000, 140_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 15_000;
-/// Most milliseconds of `wait`.
+/// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 35_000;
 
 trawl_sdk::export!(provider: ScrapingBee);
@@ -126,7 +126,7 @@ impl Provider for ScrapingBee {
     }
 }
 
-/// The reply with `json_response=true`, as far as it is needed.
+/// Response with `json_response=true`; only the fields in use.
 #[derive(Deserialize)]
 struct Enveloped {
     body: Value,
@@ -145,12 +145,12 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     page.screenshot_base64(said.screenshot.as_deref())
 }
 
-/// What it means when the target has not answered.
+/// Classifies a response without the target's status: the target has not answered.
 fn own_failure(reply: &Reply<'_>) -> Failure {
     let says = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for a wrong key and for one that is used up: the text tells.
+        // 401 means a wrong key as well as an exhausted quota; only the message tells them apart.
         401 if says("credit") || says("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,

@@ -1,15 +1,15 @@
-//! `provider_3`: ScraperAPI. The reply is the page itself, with facts in `sa-*` headers; the vendor treats every body as text and
-//! keeps the target's headers to itself.
+//! `provider_3`: ScraperAPI. The response body is the page, with metadata in `sa-*` headers. The
+//! vendor treats every body as text and does not return the target's headers.
 
 use serde::Deserialize;
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
 };
 
-/// The adapter.
+/// Adapter for the ScraperAPI scraping API.
 pub struct ScraperApi;
 
-/// What an operator sets.
+/// Operator settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -19,7 +19,7 @@ pub struct Settings {
 
 const KEY: &str = "PROVIDER3_API_KEY";
 const CREDIT: &str = "credit";
-/// Headers with this prefix are options for the vendor, which can raise the price.
+/// Headers with this prefix are vendor options, which can raise the price.
 const OPTION_PREFIX: &str = "x-sapi-";
 
 /// JSON Schema of [`Settings`].
@@ -84,9 +84,10 @@ impl Provider for ScraperApi {
             .prefixed_headers("", &task.headers)
             .header_some("Cookie", cookies)
             .body(task.body.clone());
-        let request = match settings.key_in_query {
-            true => request.secret_query("api_key", KEY),
-            false => request.secret_header("x-sapi-api_key", KEY),
+        let request = if settings.key_in_query {
+            request.secret_query("api_key", KEY)
+        } else {
+            request.secret_header("x-sapi-api_key", KEY)
         };
         Ok(request.send())
     }

@@ -1,5 +1,5 @@
-//! `provider_4`: Scrapfly, Web Scraping API. The reply is JSON with the page inside it; of a large page it has only the address,
-//! which is a second exchange.
+//! `provider_4`: Scrapfly Web Scraping API. The response is JSON with the page inside. For a large
+//! page it carries only a URL, which is fetched in a second exchange.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use trawl_sdk::provider::{
     Step, Task, base64_url, header_pairs,
 };
 
-/// The adapter.
+/// Adapter for the Scrapfly Web Scraping API.
 pub struct Scrapfly;
 
 const KEY: &str = "PROVIDER4_KEY";
 const CREDIT: &str = "credit";
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
-/// The code of a target that answered with an error: its page is there all the same.
+/// Error code of a target that answered with an error status. The result still has its page.
 const UPSTREAM: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
 
 trawl_sdk::export!(provider: Scrapfly);
@@ -55,9 +55,10 @@ impl Provider for Scrapfly {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
-        let pool = match task.is_residential() {
-            true => "public_residential_pool",
-            false => "public_datacenter_pool",
+        let pool = if task.is_residential() {
+            "public_residential_pool"
+        } else {
+            "public_datacenter_pool"
         };
         let mut request = Request::new(&task.method, task.at("/scrape"))
             .secret_query("key", KEY)
@@ -124,7 +125,7 @@ impl Provider for Scrapfly {
     }
 }
 
-/// What is known of a page before its body is there.
+/// Metadata of a page whose body is still missing; the memo of the second exchange.
 #[derive(Deserialize, Serialize)]
 struct Facts {
     status: u16,
@@ -151,7 +152,7 @@ impl Facts {
             .done()
     }
 
-    /// The step that fetches the body from its address.
+    /// The step that fetches the body from its URL.
     fn ask_for(&self, address: &str) -> Result<Step, Failure> {
         let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
         if !address.starts_with("https://") && !address.starts_with("http://") {
@@ -166,7 +167,7 @@ impl Facts {
     }
 }
 
-/// The page whose body was fetched from its address.
+/// The page whose body was fetched from its URL.
 fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
     let facts: Facts = serde_json::from_slice(memo)
         .map_err(|error| Failure::new(Class::ProviderError, format!("its memo: {error}")))?;
@@ -183,7 +184,7 @@ fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failu
         .cost(facts.cost()))
 }
 
-/// The reply, as far as it is needed: that with a page, and both forms of an error.
+/// Response with a page, or either form of an error; only the fields in use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Answer {
@@ -228,7 +229,7 @@ impl Answer {
             .map(str::to_owned)
     }
 
-    /// Credits that the reply says are charged.
+    /// Credits charged, as reported by the vendor.
     fn credits(&self, reply: &Reply<'_>) -> Option<String> {
         match &self.context["cost"]["total"] {
             Value::Number(total) => Some(total.to_string()),
@@ -238,7 +239,7 @@ impl Answer {
 }
 
 impl Scraped {
-    /// Headers in order of their names; one that was repeated has a list.
+    /// Headers sorted by name; a repeated header has a list of values.
     fn headers(&self) -> Vec<(String, String)> {
         let headers = self.response_headers.as_ref();
         headers.map(header_pairs).unwrap_or_default()
@@ -259,7 +260,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// What it means when there is no page.
+/// Classifies a response without a page.
 fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
     let problem = said.problem();
     let code = said.code(reply);
@@ -279,7 +280,7 @@ fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
     let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
     Failure::quoting_some(class, reply, words)
         .code_some(code.as_deref())
-        // 0 stands for none.
+        // 0 means that there is no status.
         .target_status(status.filter(|status| *status > 0))
         .retryable(retryable)
         .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
@@ -288,7 +289,7 @@ fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
 
 fn class(status: u16, code: &str, words: &str) -> Class {
     match code {
-        // A name without an address is refused like a wrong parameter.
+        // A host name that does not resolve is reported like an invalid parameter.
         _ if status == 400 && words.contains("Invalid hostname") => Class::TargetUnreachable,
         "ERR::SCRAPE::CONFIG_ERROR" => Class::BadRequest,
         "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,

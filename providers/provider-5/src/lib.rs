@@ -1,5 +1,5 @@
-//! `provider_5`: Scrape.do. The reply is the page itself among the target's headers, with facts in `scrape.do-*` headers; only a
-//! picture needs the vendor's JSON form.
+//! `provider_5`: Scrape.do. The response body is the page. The headers are the target's, plus
+//! metadata in `scrape.do-*` headers. The vendor's JSON response is used for screenshots only.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,18 +8,18 @@ use trawl_sdk::provider::{
     Task,
 };
 
-/// The adapter.
+/// Adapter for the Scrape.do Web Scraping API.
 pub struct ScrapeDo;
 
 const TOKEN: &str = "PROVIDER5_TOKEN";
 const CREDIT: &str = "credit";
 /// Prefix of the vendor's own headers among the target's.
 const OWN_PREFIX: &str = "scrape.do-";
-/// More of the exchange with the vendor, which say nothing of the target.
+/// Headers that describe the connection to the vendor, not the target's response.
 const EXCHANGE_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (5_000, 120_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
 
 trawl_sdk::export!(provider: ScrapeDo);
@@ -59,10 +59,12 @@ impl Provider for ScrapeDo {
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let has_headers = !task.headers.is_empty();
-        // The vendor takes its cookie parameter only without headers; a cookie is a header like the others then.
-        let (in_query, in_header) = match has_headers {
-            true => (None, task.cookie_line()),
-            false => (task.cookies_with(";"), None),
+        // The vendor ignores `setCookies` when headers are forwarded; cookies are then sent as a
+        // header.
+        let (in_query, in_header) = if has_headers {
+            (None, task.cookie_line())
+        } else {
+            (task.cookies_with(";"), None)
         };
         let request = Request::new(&task.method, task.at("/"))
             .secret_query("token", TOKEN)
@@ -116,7 +118,7 @@ impl Provider for ScrapeDo {
         headers.retain(|(name, _)| !EXCHANGE_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
             Some(_) => {
-                // It is the type of the JSON around the page.
+                // This is the type of the JSON envelope, not of the page.
                 headers.retain(|(name, _)| name != "content-type");
                 from_json(task, reply)?
             }
@@ -138,7 +140,7 @@ fn request_id<'a>(reply: &'a Reply<'_>) -> Option<&'a str> {
     id.or_else(|| reply.header("scrape.do-rid"))
 }
 
-/// The reply with `returnJSON=true`, as far as it is needed.
+/// Response with `returnJSON=true`; only the fields in use.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Enveloped {
@@ -160,7 +162,7 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     page.screenshot_base64(picture.as_deref())
 }
 
-/// What it means when the target has not answered.
+/// Classifies a response without the target's status: the target has not answered.
 fn own_failure(reply: &Reply<'_>) -> Failure {
     let said: Value = reply.json().unwrap_or_default();
     let words = match &said["Message"] {
@@ -174,12 +176,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     let says = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for a wrong token and for an account that is used up: the message tells, while the causes beside it may name
-        // both.
+        // 401 means a wrong token as well as an exhausted or suspended account; only the message
+        // tells them apart. The causes next to it may name both.
         401 if says("credit") || says("suspend") || says("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
-        // Not told apart from a target that cannot be reached.
+        // The vendor reports an unreachable target in the same way.
         502 => Class::TargetBlocked,
         504 | 510 => Class::ProviderTimeout,
         200..=299 => Class::Drift,

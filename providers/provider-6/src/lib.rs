@@ -1,5 +1,6 @@
-//! `provider_6`: ZenRows, Universal Scraper API. The reply is the page itself under the target's own status, with facts in `Zr-*`
-//! and `X-Request-*` headers; only a picture needs the vendor's JSON form.
+//! `provider_6`: ZenRows Universal Scraper API. The response is the page with the target's status,
+//! and metadata in `Zr-*` and `X-Request-*` headers. The vendor's JSON response is used for
+//! screenshots only.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,13 +9,13 @@ use trawl_sdk::provider::{
     Task,
 };
 
-/// The adapter.
+/// Adapter for the ZenRows Universal Scraper API.
 pub struct ZenRows;
 
 const KEY: &str = "PROVIDER6_API_KEY";
 const CREDIT: &str = "credit";
 const PREFIX: &str = "zr-";
-/// The vendor's own headers among those with its prefix.
+/// `Zr-*` headers that the vendor sets itself; the others are the target's.
 const OWN_HEADERS: [&str; 2] = ["cookies", "final-url"];
 /// Other headers that only the vendor sends.
 const OWN_MARKS: [&str; 4] = [
@@ -23,9 +24,9 @@ const OWN_MARKS: [&str; 4] = [
     "x-request-id",
     "concurrency-limit",
 ];
-/// The code of a page that the target does not have.
+/// Error code of a 404 from the target.
 const NOT_FOUND: &str = "RESP002";
-/// Most milliseconds of `wait`.
+/// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 30_000;
 
 trawl_sdk::export!(provider: ZenRows);
@@ -65,7 +66,7 @@ impl Provider for ZenRows {
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let mut names = task.headers.iter().map(|(name, _)| name);
         if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
-            // On this call it is the host's.
+            // The host uses this header to authenticate with the vendor.
             let message = "it cannot pass the header authorization on";
             return Err(Failure::new(Class::Unsupported, message));
         }
@@ -76,7 +77,7 @@ impl Provider for ZenRows {
             .query("url", &task.url)
             .query("js_render", if task.javascript { "true" } else { "false" })
             .query("original_status", "true")
-            // A missing page costs as much without its body.
+            // A 404 costs the same without its body.
             .query("allowed_status_codes", "404")
             .query_if(task.is_residential(), "premium_proxy", "true")
             .query_some("proxy_country", task.country_lower())
@@ -113,7 +114,7 @@ impl Provider for ZenRows {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let page = match problem(reply) {
-            // Its body is the vendor's, the target's is not delivered.
+            // The body is the vendor's; the target's is not delivered.
             Some(problem) if problem.code == NOT_FOUND => Page::of_text(task, "").status(404),
             Some(problem) => return Err(failure_of(&problem, reply)),
             None if !is_marked(reply) => return Err(foreign_failure(reply)),
@@ -136,18 +137,18 @@ impl Provider for ZenRows {
     }
 }
 
-/// What the reply says is charged.
+/// Credits charged, as reported by the vendor.
 fn credits(reply: &Reply<'_>) -> Option<Cost> {
     Cost::reported(CREDIT, reply.header("x-request-credits")?)
 }
 
-/// Whether the vendor has had its hand in this reply.
+/// Whether the response has any of the vendor's headers.
 fn is_marked(reply: &Reply<'_>) -> bool {
     let mut names = reply.headers.iter().map(|(name, _)| name.as_str());
     names.any(|name| name.starts_with(PREFIX) || OWN_MARKS.contains(&name))
 }
 
-/// The reply with `json_response=true`, as far as it is needed.
+/// Response with `json_response=true`; only the fields in use.
 #[derive(Deserialize)]
 struct Enveloped {
     html: String,
@@ -158,12 +159,12 @@ struct Enveloped {
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let said: Enveloped = reply.json()?;
     let page = Page::of_text(task, said.html);
-    // The picture itself, or an object around it.
+    // Either the image itself or an object that contains it.
     let picture = said.screenshot.as_str();
     page.screenshot_base64(picture.or(said.screenshot["data"].as_str()))
 }
 
-/// What the vendor says when it has failed.
+/// Problem document (RFC 9457) of a failed request.
 #[derive(Deserialize)]
 struct Problem {
     code: String,
@@ -171,12 +172,14 @@ struct Problem {
     detail: Option<String>,
 }
 
-/// The vendor's failure, if this is one: nothing but its media type and its code tells it from the target's.
+/// The vendor's problem document, if this is one. Only its media type and code distinguish it from
+/// a problem document of the target.
 fn problem(reply: &Reply<'_>) -> Option<Problem> {
     let media = reply.header("content-type")?.to_lowercase();
-    match media.starts_with("application/problem+json") {
-        true => reply.json().ok(),
-        false => None,
+    if media.starts_with("application/problem+json") {
+        reply.json().ok()
+    } else {
+        None
     }
 }
 
@@ -192,7 +195,7 @@ fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
         "REQS007" => Class::BadRequest,
         _ => class_of_status(reply.status),
     };
-    // A domain that it never serves, a page that is too large, data that are not there: none of them changes.
+    // A blocked domain, a page that is too large, missing data: a retry does not help.
     let is_lasting = matches!(
         problem.code.as_str(),
         "REQS001" | "RESP005" | "no_data_extracted"
@@ -205,7 +208,7 @@ fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
         .cost(credits(reply).unwrap_or_else(Cost::free))
 }
 
-/// What it means when the reply has nothing of the vendor's.
+/// Classifies a response without any of the vendor's headers.
 fn foreign_failure(reply: &Reply<'_>) -> Failure {
     Failure::of_reply(class_of_status(reply.status), reply)
 }

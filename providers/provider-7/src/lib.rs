@@ -1,5 +1,6 @@
-//! `provider_7`: Bright Data, Web Unlocker API. The reply is the page itself, with facts in `x-brd-*` headers. Requests name a zone
-//! of the customer's account; one that the operator does not know is looked up first.
+//! `provider_7`: Bright Data Web Unlocker API. The response body is the page, with metadata in
+//! `x-brd-*` headers. Each request names a zone of the account; without one in the settings, it is
+//! looked up first.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,20 +9,20 @@ use trawl_sdk::provider::{
     header_object,
 };
 
-/// The adapter.
+/// Adapter for the Bright Data Web Unlocker API.
 pub struct BrightData;
 
 const TOKEN: &str = "PROVIDER7_API_TOKEN";
 const REQUEST: &str = "request";
-/// Memo of the look-up of a zone.
+/// Memo of the zone lookup.
 const ZONES: &[u8] = b"zones";
-/// The type of zone that this product needs.
+/// Zone type of the Web Unlocker.
 const UNLOCKER: &str = "unblocker";
-/// What an operator sets.
+/// Operator settings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Name of the zone. Without one, the token's first zone of the right type is looked up for each page.
+    /// Name of the zone. If unset, the token's first Web Unlocker zone is looked up for each page.
     pub zone: Option<String>,
 }
 
@@ -86,7 +87,7 @@ impl Provider for BrightData {
         let (200..=299, false, Some(status)) = (reply.status, is_error, status) else {
             return Err(failure(task, reply));
         };
-        // Without JavaScript the vendor may still use a browser.
+        // Even without `render` the vendor may use a browser.
         Ok(Page::of_reply(task)
             .status(status)
             .headers(reply.passed_headers("x-brd-"))
@@ -96,7 +97,7 @@ impl Provider for BrightData {
     }
 }
 
-/// The step that asks for the page through a zone. The zone decides on the pool.
+/// The step that requests the page through a zone. The zone determines the proxy pool.
 fn unlock(task: &Task, zone: &str) -> Result<Step, Failure> {
     let mut body = json!({
         "zone": zone,
@@ -126,7 +127,7 @@ fn unlock(task: &Task, zone: &str) -> Result<Step, Failure> {
     Ok(request.json(&body).send())
 }
 
-/// The target's body, which travels inside JSON.
+/// Body of the target's request; it is sent as a JSON string and must be UTF-8.
 fn body_text(task: &Task) -> Result<Option<&str>, Failure> {
     match std::str::from_utf8(&task.body) {
         Ok("") => Ok(None),
@@ -146,7 +147,7 @@ struct Zone {
     kind: Value,
 }
 
-/// Name of the first zone of the right type.
+/// Name of the account's first Web Unlocker zone.
 fn first_zone(reply: &Reply<'_>) -> Result<String, Failure> {
     if reply.status != 200 {
         return Err(Failure::of_reply(own_class(reply), reply));
@@ -159,7 +160,7 @@ fn first_zone(reply: &Reply<'_>) -> Result<String, Failure> {
     })
 }
 
-/// What it means when the reply is no page.
+/// Classifies a response without a page.
 fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
     let either = |one: &str, other: &str| reply.header(one).or_else(|| reply.header(other));
     let code = either("x-brd-error-code", "x-brd-err-code");
@@ -177,19 +178,21 @@ fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
     failure.code_some(code)
 }
 
-/// What it means when the vendor has tried the target. With headers of ours it charges for every try.
+/// A failure after the vendor contacted the target. With custom headers or cookies every attempt is
+/// charged.
 fn at_target(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure {
     let (class, status) = target_class(code, words);
-    let cost = match task.headers.is_empty() && task.cookies.is_empty() {
-        true => Cost::free(),
-        false => Cost::listed(REQUEST),
+    let cost = if task.headers.is_empty() && task.cookies.is_empty() {
+        Cost::free()
+    } else {
+        Cost::listed(REQUEST)
     };
     Failure::quoting(class, reply, words)
         .target_status(status)
         .cost(cost)
 }
 
-/// What it means when the vendor has not got the page, and the target's status if it told one.
+/// Failure class, and the target's status if the vendor reports it.
 fn target_class(code: &str, words: &str) -> (Class, Option<u16>) {
     let words = words.to_lowercase();
     let says = |some: &[&str]| some.iter().any(|word| words.contains(word));
@@ -205,22 +208,23 @@ fn target_class(code: &str, words: &str) -> (Class, Option<u16>) {
     }
 }
 
-/// The first number in a text that is a status of an error.
+/// The first number in a text that is an HTTP error status.
 fn status_in(text: &str) -> Option<u16> {
     let mut numbers = text.split(|one: char| !one.is_ascii_digit());
     numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
 }
 
-/// Whether the vendor refuses a field.
+/// Whether the vendor rejected a field of the request.
 fn is_validation(reply: &Reply<'_>) -> bool {
     let said: Value = reply.json().unwrap_or_default();
     said["error_code"] == "validation"
 }
 
-/// What it means when the vendor has not asked the target.
+/// Failure class of a request that never reached the target.
 fn own_class(reply: &Reply<'_>) -> Class {
     match reply.status {
-        // A zone that is not there is as wrong as a token; a refused field may merely be named beside one.
+        // An unknown zone is a credential problem like a wrong token, but a validation error may
+        // just mention the zone next to the rejected field.
         400 if !is_validation(reply) && reply.text().to_lowercase().contains("zone") => {
             Class::BadKey
         }

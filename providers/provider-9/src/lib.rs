@@ -1,5 +1,5 @@
-//! `provider_9`: Browserless, REST. Without JavaScript a page comes in JSON from one endpoint, with JavaScript as it is from another
-//! one. The vendor counts time, not pages.
+//! `provider_9`: Browserless REST API. Pages without JavaScript come from `/smart-scrape` as JSON,
+//! rendered pages from `/chromium/content` as the response body. The vendor bills time, not pages.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,22 +8,22 @@ use trawl_sdk::provider::{
     header_object,
 };
 
-/// The adapter.
+/// Adapter for the Browserless REST API.
 pub struct Browserless;
 
 const TOKEN: &str = "PROVIDER9_TOKEN";
 const UNIT: &str = "unit";
-/// Milliseconds that one unit pays for.
+/// Milliseconds covered by one unit.
 const UNIT_MS: u32 = 30_000;
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (1_000, 30_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
-/// The vendor cuts final addresses at this many characters.
+/// The vendor truncates the final URL at this many characters.
 const FINAL_URL_CHARS: usize = 1_000;
-/// The `strategy` that uses no browser.
+/// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
-/// What texts of the browser, and of the plain client, call a target that cannot be reached.
+/// Error texts of the browser and of the plain HTTP client for an unreachable target.
 const UNREACHABLE: [&str; 8] = [
     "err_name_not_resolved",
     "err_connection_refused",
@@ -65,12 +65,13 @@ impl Provider for Browserless {
     }
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
-        let (path, body) = match task.javascript {
-            false => (
+        let (path, body) = if task.javascript {
+            ("/chromium/content", browser_body(task))
+        } else {
+            (
                 "/smart-scrape",
                 json!({"url": task.url, "formats": ["html"]}),
-            ),
-            true => ("/chromium/content", browser_body(task)),
+            )
         };
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let request = Request::post(task.at(path))
@@ -88,9 +89,10 @@ impl Provider for Browserless {
         if reply.status != 200 {
             return Err(own_failure(reply));
         }
-        let page = match task.javascript {
-            false => from_json(task, reply),
-            true => from_browser(task, reply),
+        let page = if task.javascript {
+            from_browser(task, reply)
+        } else {
+            from_json(task, reply)
         };
         // The time is charged in either case.
         match page {
@@ -100,7 +102,7 @@ impl Provider for Browserless {
     }
 }
 
-/// What the browser is told. What does not come while it waits is no reason to have no page.
+/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page.
 fn browser_body(task: &Task) -> Value {
     let mut body = json!({"url": task.url, "bestAttempt": true});
     if let Some(ms) = task.wait_ms {
@@ -124,13 +126,13 @@ fn browser_body(task: &Task) -> Value {
     body
 }
 
-/// What the exchange cost by its time.
+/// Cost of the exchange, by its duration.
 fn time(reply: &Reply<'_>) -> Cost {
     let n_units = reply.elapsed_ms.div_ceil(UNIT_MS).max(1);
     Cost::free().and_units(UNIT, n_units.into())
 }
 
-/// The page as the browser has it.
+/// The page as rendered by the browser.
 fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let Some(status) = reply.number("x-response-code") else {
         return Err(Failure::of_reply(Class::Drift, reply));
@@ -142,7 +144,7 @@ fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
         .content_type(reply.header("content-type")))
 }
 
-/// The reply without JavaScript, as far as it is needed.
+/// Response of `/smart-scrape`; only the fields in use.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Scraped {
@@ -159,16 +161,17 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let said: Scraped = reply.json()?;
     if !said.ok {
         let words = said.message.unwrap_or_default();
-        let class = match is_unreachable(&words) {
-            true => Class::TargetUnreachable,
-            false => Class::TargetBlocked,
+        let class = if is_unreachable(&words) {
+            Class::TargetUnreachable
+        } else {
+            Class::TargetBlocked
         };
         return Err(Failure::quoting(class, reply, &words).target_status(said.status_code));
     }
     let page = match said.content {
         Value::Null => return Err(Failure::of_reply(Class::Drift, reply)),
         Value::String(text) => Page::of_text(task, text),
-        // The vendor has parsed what the target sent.
+        // The vendor has already parsed the target's JSON.
         parsed => Page::of_text(task, parsed.to_string()).content_type(Some("application/json")),
     };
     let (variant, rendered) = match said.strategy.as_deref() {
@@ -188,7 +191,7 @@ fn is_unreachable(text: &str) -> bool {
     UNREACHABLE.iter().any(|word| text.contains(word))
 }
 
-/// What it means when there is no answer of the documented kind.
+/// Classifies a response without a page.
 fn own_failure(reply: &Reply<'_>) -> Failure {
     let text = reply.text().to_lowercase();
     let says = |word: &str| text.contains(word);
@@ -196,7 +199,8 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         400 | 404 => Class::BadRequest,
         401 | 403 => Class::BadKey,
         408 => Class::ProviderTimeout,
-        // One status for too many at once and for units that are used up: the text tells.
+        // 429 means too many concurrent requests as well as exhausted units; only the message tells
+        // them apart.
         429 if says("units") || says("credit") || says("quota") => Class::NoCredit,
         429 => Class::RateLimited,
         500 | 503 if is_unreachable(&text) => Class::TargetUnreachable,
@@ -205,7 +209,7 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     };
     let failure = Failure::of_reply(class, reply);
     match reply.status {
-        // The browser has run.
+        // The browser ran, so its time is charged.
         408 | 500 => failure.cost(time(reply)),
         _ => failure,
     }

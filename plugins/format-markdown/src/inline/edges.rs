@@ -126,9 +126,10 @@ impl<'a> Writer<'a> {
             return String::new();
         }
         let end = self.lines.out.trim_end_matches(HARD_BLANK).len();
-        match end <= open.at + 1 {
-            true => String::new(),
-            false => self.lines.out.split_off(end),
+        if end <= open.at + 1 {
+            String::new()
+        } else {
+            self.lines.out.split_off(end)
         }
     }
 

@@ -121,9 +121,10 @@ impl<'a> Writer<'a> {
     pub(super) fn sync(&mut self, first: char) {
         let has_gap = self.has_gap();
         let n_same = self.n_same();
-        let next = match has_gap {
-            true => None,
-            false => Some(self.first_but_stars(n_same, first)),
+        let next = if has_gap {
+            None
+        } else {
+            Some(self.first_but_stars(n_same, first))
         };
         self.close_down_to(n_same, next);
         self.write_pending();
@@ -184,13 +185,12 @@ impl<'a> Writer<'a> {
             _ => as_tag = !can_open(self.last_char(mark), next),
         }
         let at = self.lines.out.len() - usize::from(matches!(mark, Mark::Link(..)));
-        match as_tag {
-            true => {
-                self.lines.out.push('<');
-                self.lines.out.push_str(mark.tag());
-                self.lines.out.push('>');
-            }
-            false => self.lines.out.push_str(mark.delimiter()),
+        if as_tag {
+            self.lines.out.push('<');
+            self.lines.out.push_str(mark.tag());
+            self.lines.out.push('>');
+        } else {
+            self.lines.out.push_str(mark.delimiter());
         }
         self.open.push(Open {
             mark,

@@ -48,9 +48,10 @@ impl Writer<'_> {
         out.push_str(if pad { " " } else { "" });
         for (i, word) in trimmed.split_ascii_whitespace().enumerate() {
             out.push_str(if i > 0 { " " } else { "" });
-            match in_cell {
-                true => out.push_str(&word.replace('|', "\\|")),
-                false => out.push_str(word),
+            if in_cell {
+                out.push_str(&word.replace('|', "\\|"));
+            } else {
+                out.push_str(word);
             }
         }
         out.push_str(if pad { " " } else { "" });

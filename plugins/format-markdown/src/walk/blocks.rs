@@ -110,12 +110,11 @@ impl<'a> Renderer<'a> {
         lines.out.push_str(&fence);
         lines.out.push_str(code::language(pre).unwrap_or_default());
         for line in text.split('\n') {
-            match line.is_empty() {
-                true => lines.empty_line(),
-                false => {
-                    lines.next_line();
-                    lines.out.push_str(line);
-                }
+            if line.is_empty() {
+                lines.empty_line();
+            } else {
+                lines.next_line();
+                lines.out.push_str(line);
             }
         }
         lines.next_line();

@@ -13,9 +13,10 @@ const NODES_MAX: usize = 100;
 impl<'a> Renderer<'a> {
     /// Code begins. A mark or link that holds all of it is written around it, where markdown can have it.
     pub(super) fn enter_code(&mut self, code: Element<'a>) -> After {
-        let around = match self.writer.is_in_code() {
-            true => None,
-            false => self.mark_of_all(code),
+        let around = if self.writer.is_in_code() {
+            None
+        } else {
+            self.mark_of_all(code)
         };
         if let Some(mark) = around {
             self.writer.enter_mark(mark);

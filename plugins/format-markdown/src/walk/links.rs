@@ -45,9 +45,10 @@ impl<'a> Renderer<'a> {
             return Some(After::Nothing);
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
-        let shape = match self.writer.is_one_line() {
-            true => Shape::Plain,
-            false => shape(link, self.options.hidden),
+        let shape = if self.writer.is_one_line() {
+            Shape::Plain
+        } else {
+            shape(link, self.options.hidden)
         };
         match shape {
             Shape::Plain => {
