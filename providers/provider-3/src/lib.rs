@@ -65,8 +65,8 @@ impl Provider for ScraperApi {
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
         let mut names = task.headers.iter().map(|(name, _)| name);
-        if let Some(name) = names.find(|name| is_taken(name)) {
-            let message = format!("it cannot pass the header {name} on");
+        if let Some(name) = names.find(|name| is_consumed(name)) {
+            let message = format!("the header `{name}` does not reach the target");
             return Err(Failure::new(Class::Unsupported, message));
         }
         let cookies = task.cookie_line();
@@ -95,7 +95,7 @@ impl Provider for ScraperApi {
     fn resume(task: &Task, _: Settings, _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let cost = match reply.header("sa-credit-cost") {
             credits @ Some(_) => Cost::told(CREDIT, credits),
-            // What is charged is always told.
+            // The vendor reports every charge.
             None => Cost::free(),
         };
         match (reply.status, reply.number("sa-statuscode")) {
@@ -105,20 +105,21 @@ impl Provider for ScraperApi {
                 .content_type(reply.header("content-type"))
                 .cost(cost)
                 .done()),
-            (_, Some(status)) => Err(failure_of_target(status, reply).cost(cost)),
-            (_, None) => Err(own_failure(reply).cost(cost)),
+            (_, Some(status)) => Err(target_failure(status, reply).cost(cost)),
+            (_, None) => Err(vendor_failure(reply).cost(cost)),
         }
     }
 }
 
-/// Whether a header on the call does not reach the target: the vendor or the host takes it for itself.
-fn is_taken(name: &str) -> bool {
+/// Whether the vendor or the host consumes this request header, so that it never reaches the
+/// target.
+fn is_consumed(name: &str) -> bool {
     let name = name.to_lowercase();
     name == "authorization" || name.starts_with(OPTION_PREFIX)
 }
 
-/// What it means when the target has answered and its page is not delivered.
-fn failure_of_target(status: u16, reply: &Reply<'_>) -> Failure {
+/// Classifies a failed response of the target: its page is not delivered.
+fn target_failure(status: u16, reply: &Reply<'_>) -> Failure {
     let class = match status {
         403 | 429 => Class::TargetBlocked,
         504 => Class::TargetUnreachable,
@@ -127,14 +128,15 @@ fn failure_of_target(status: u16, reply: &Reply<'_>) -> Failure {
     Failure::of_reply(class, reply).target_status(status)
 }
 
-/// What it means when the target has not answered.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let says = |word: &str| reply.text().to_lowercase().contains(word);
+/// Classifies a failure without a response of the target.
+fn vendor_failure(reply: &Reply<'_>) -> Failure {
+    let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for an account that is used up and for an option that the plan does not have: the text tells.
-        403 if says("credit") || says("exhausted") || says("limit") => Class::NoCredit,
-        403 if says("plan") => Class::BadRequest,
+        // 403 means an exhausted account as well as a feature outside the plan; only the message
+        // tells them apart.
+        403 if mentions("credit") || mentions("exhausted") || mentions("limit") => Class::NoCredit,
+        403 if mentions("plan") => Class::BadRequest,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_little_is_asked_for() {
+    fn a_minimal_request() {
         let talk = converse::<ScraperApi>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("sa-statuscode", "404"),
             ("sa-final-url", "https://shop.example/gone"),
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untold_cost_is_none() {
+    fn without_a_reported_cost_the_page_is_free() {
         let answered = reply(200, &[("sa-statuscode", "200")], b"".as_slice());
         let talk = converse::<ScraperApi>(&task(), &[answered]);
         assert_eq!(talk.page().cost, Cost::free());
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn own_failures_have_their_classes() {
+    fn vendor_failures_have_their_classes() {
         let check = |status: u16, body: &'static str, expected: Class| {
             let answered = reply(status, &[("retry-after", "2")], body.as_bytes());
             let talk = converse::<ScraperApi>(&task(), &[answered]);

@@ -20,7 +20,7 @@ const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
 /// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
 /// Error code of a target that answered with an error status. The result still has its page.
-const UPSTREAM: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
+const BAD_UPSTREAM_RESPONSE: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
 
 trawl_sdk::export!(provider: Scrapfly);
 
@@ -93,33 +93,36 @@ impl Provider for Scrapfly {
         if !memo.is_empty() {
             return large_page(task, memo, reply);
         }
-        let said: Answer = reply.json().unwrap_or_default();
-        let code = said.code(reply);
-        let Some(result) = &said.result else {
-            return Err(own_failure(&said, reply));
+        let response: Response = reply.json().unwrap_or_default();
+        let code = response.code(reply);
+        let Some(result) = &response.result else {
+            return Err(failure(&response, reply));
         };
-        if result.success != Some(true) && code.as_deref() != Some(UPSTREAM) {
-            return Err(own_failure(&said, reply));
+        if result.success != Some(true) && code.as_deref() != Some(BAD_UPSTREAM_RESPONSE) {
+            return Err(failure(&response, reply));
         }
         let (Some(status), Some(format)) = (result.status_code, &result.format) else {
-            return Err(Failure::new(Class::Drift, "its reply has no page"));
+            return Err(Failure::new(
+                Class::Drift,
+                "the result has no `status_code` or `format`",
+            ));
         };
-        let facts = Facts {
+        let metadata = Metadata {
             status,
             url: result.url.clone(),
             headers: result.headers(),
             cookies: result.cookies(),
-            credits: said.credits(reply),
-            id: said.uuid.clone(),
+            credits: response.credits(reply),
+            id: response.uuid.clone(),
         };
         let content = result.content.as_deref().unwrap_or_default();
         match format.as_str() {
-            "text" => Ok(facts.complete(Page::of_text(task, content))),
-            "binary" => Ok(facts.complete(Page::of_base64(task, content)?)),
-            "clob" | "blob" => facts.ask_for(content),
+            "text" => Ok(metadata.complete(Page::of_text(task, content))),
+            "binary" => Ok(metadata.complete(Page::of_base64(task, content)?)),
+            "clob" | "blob" => metadata.fetch_body(content),
             other => {
-                let message = format!("its reply is of the unknown format {other}");
-                Err(Failure::new(Class::Drift, message).cost(facts.cost()))
+                let message = format!("the result has the unknown format `{other}`");
+                Err(Failure::new(Class::Drift, message).cost(metadata.cost()))
             }
         }
     }
@@ -127,7 +130,7 @@ impl Provider for Scrapfly {
 
 /// Metadata of a page whose body is still missing; the memo of the second exchange.
 #[derive(Deserialize, Serialize)]
-struct Facts {
+struct Metadata {
     status: u16,
     url: Option<String>,
     headers: Vec<(String, String)>,
@@ -136,7 +139,7 @@ struct Facts {
     id: Option<String>,
 }
 
-impl Facts {
+impl Metadata {
     fn cost(&self) -> Cost {
         Cost::told(CREDIT, self.credits.as_deref())
     }
@@ -153,41 +156,48 @@ impl Facts {
     }
 
     /// The step that fetches the body from its URL.
-    fn ask_for(&self, address: &str) -> Result<Step, Failure> {
+    fn fetch_body(&self, url: &str) -> Result<Step, Failure> {
         let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
-        if !address.starts_with("https://") && !address.starts_with("http://") {
-            return failed(Class::Drift, "the address of its page is none");
+        if !url.starts_with("https://") && !url.starts_with("http://") {
+            return failed(Class::Drift, "the URL of the large page is not an HTTP URL");
         }
         match serde_json::to_vec(self) {
-            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => Ok(Request::get(address)
-                .secret_query("key", KEY)
-                .send_with(memo)),
-            _ => failed(Class::ProviderError, "its page has too many headers"),
+            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => {
+                Ok(Request::get(url).secret_query("key", KEY).send_with(memo))
+            }
+            _ => failed(
+                Class::ProviderError,
+                "the page's headers do not fit in the memo",
+            ),
         }
     }
 }
 
 /// The page whose body was fetched from its URL.
 fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
-    let facts: Facts = serde_json::from_slice(memo)
-        .map_err(|error| Failure::new(Class::ProviderError, format!("its memo: {error}")))?;
+    let metadata: Metadata = serde_json::from_slice(memo).map_err(|error| {
+        Failure::new(
+            Class::ProviderError,
+            format!("the memo is invalid: {error}"),
+        )
+    })?;
     let class = match reply.status {
-        200..=299 => return Ok(facts.complete(Page::of_reply(task))),
+        200..=299 => return Ok(metadata.complete(Page::of_reply(task))),
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         504 => Class::ProviderTimeout,
         _ => Class::ProviderError,
     };
     Err(Failure::of_reply(class, reply)
-        .target_status(facts.status)
-        .request_id(facts.id.as_deref())
-        .cost(facts.cost()))
+        .target_status(metadata.status)
+        .request_id(metadata.id.as_deref())
+        .cost(metadata.cost()))
 }
 
 /// Response with a page, or either form of an error; only the fields in use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Answer {
+struct Response {
     uuid: Option<String>,
     error_id: Option<String>,
     code: Value,
@@ -217,14 +227,14 @@ struct Problem {
     retryable: Option<bool>,
 }
 
-impl Answer {
+impl Response {
     fn problem(&self) -> Option<&Problem> {
         self.result.as_ref()?.error.as_ref()
     }
 
     fn code(&self, reply: &Reply<'_>) -> Option<String> {
-        let of_result = self.problem().and_then(|problem| problem.code.as_deref());
-        let code = of_result.or(self.code.as_str());
+        let result_code = self.problem().and_then(|problem| problem.code.as_deref());
+        let code = result_code.or(self.code.as_str());
         code.or(reply.header("x-scrapfly-reject-code"))
             .map(str::to_owned)
     }
@@ -261,29 +271,32 @@ fn text(value: &Value) -> String {
 }
 
 /// Classifies a response without a page.
-fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
-    let problem = said.problem();
-    let code = said.code(reply);
+fn failure(response: &Response, reply: &Reply<'_>) -> Failure {
+    let problem = response.problem();
+    let code = response.code(reply);
     let words = problem.and_then(|problem| problem.message.as_deref());
-    let words = words.or(said.message.as_str());
+    let words = words.or(response.message.as_str());
     let class = class(
         reply.status,
         code.as_deref().unwrap_or_default(),
         words.unwrap_or_default(),
     );
     let retryable = problem.and_then(|problem| problem.retryable).or_else(|| {
-        let told = reply.header("x-scrapfly-reject-retryable")?;
-        told.to_lowercase().parse().ok()
+        let retryable = reply.header("x-scrapfly-reject-retryable")?;
+        retryable.to_lowercase().parse().ok()
     });
-    let status = said.result.as_ref().and_then(|result| result.status_code);
-    let credits = said.credits(reply);
+    let status = response
+        .result
+        .as_ref()
+        .and_then(|result| result.status_code);
+    let credits = response.credits(reply);
     let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
     Failure::quoting_some(class, reply, words)
         .code_some(code.as_deref())
         // 0 means that there is no status.
         .target_status(status.filter(|status| *status > 0))
         .retryable(retryable)
-        .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
+        .request_id(response.uuid.as_deref().or(response.error_id.as_deref()))
         .cost(cost.unwrap_or_else(Cost::free))
 }
 
@@ -297,7 +310,7 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         "ERR::SCRAPE::QUOTA_LIMIT_REACHED" | "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => {
             Class::NoCredit
         }
-        UPSTREAM => Class::TargetFailed,
+        BAD_UPSTREAM_RESPONSE => Class::TargetFailed,
         _ if code.starts_with("ERR::SCRAPE::DNS") => Class::TargetUnreachable,
         _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
         _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,

@@ -14,9 +14,9 @@ pub struct ScrapeDo;
 const TOKEN: &str = "PROVIDER5_TOKEN";
 const CREDIT: &str = "credit";
 /// Prefix of the vendor's own headers among the target's.
-const OWN_PREFIX: &str = "scrape.do-";
+const VENDOR_PREFIX: &str = "scrape.do-";
 /// Headers that describe the connection to the vendor, not the target's response.
-const EXCHANGE_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
+const CONNECTION_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
 /// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (5_000, 120_000);
 /// Time for the vendor to deliver the response after `timeout` has passed.
@@ -111,11 +111,11 @@ impl Provider for ScrapeDo {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let Some(status) = reply.number("scrape.do-initial-status-code") else {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         };
         let cost = Cost::told(CREDIT, reply.header("scrape.do-request-cost"));
-        let mut headers = reply.passed_headers(OWN_PREFIX);
-        headers.retain(|(name, _)| !EXCHANGE_HEADERS.contains(&name.as_str()));
+        let mut headers = reply.passed_headers(VENDOR_PREFIX);
+        headers.retain(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
             Some(_) => {
                 // This is the type of the JSON envelope, not of the page.
@@ -143,7 +143,7 @@ fn request_id<'a>(reply: &'a Reply<'_>) -> Option<&'a str> {
 /// Response with `returnJSON=true`; only the fields in use.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Enveloped {
+struct JsonResponse {
     content: String,
     #[serde(default)]
     screen_shots: Option<Vec<Shot>>,
@@ -155,17 +155,17 @@ struct Shot {
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Enveloped = reply.json()?;
-    let page = Page::of_text(task, said.content);
-    let mut shots = said.screen_shots.into_iter().flatten();
-    let picture = shots.find_map(|shot| shot.image.filter(|image| !image.is_empty()));
-    page.screenshot_base64(picture.as_deref())
+    let response: JsonResponse = reply.json()?;
+    let page = Page::of_text(task, response.content);
+    let mut shots = response.screen_shots.into_iter().flatten();
+    let image = shots.find_map(|shot| shot.image.filter(|image| !image.is_empty()));
+    page.screenshot_base64(image.as_deref())
 }
 
 /// Classifies a response without the target's status: the target has not answered.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let said: Value = reply.json().unwrap_or_default();
-    let words = match &said["Message"] {
+fn failure(reply: &Reply<'_>) -> Failure {
+    let problem: Value = reply.json().unwrap_or_default();
+    let words = match &problem["Message"] {
         Value::String(text) => text.clone(),
         Value::Array(lines) => {
             let lines = lines.iter().filter_map(Value::as_str);
@@ -173,12 +173,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         }
         _ => String::new(),
     };
-    let says = |word: &str| words.to_lowercase().contains(word);
+    let mentions = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
         // 401 means a wrong token as well as an exhausted or suspended account; only the message
         // tells them apart. The causes next to it may name both.
-        401 if says("credit") || says("suspend") || says("limit") => Class::NoCredit,
+        401 if mentions("credit") || mentions("suspend") || mentions("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         // The vendor reports an unreachable target in the same way.
@@ -188,7 +188,7 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         _ => Class::ProviderError,
     };
     let words = Some(words.as_str()).filter(|words| !words.is_empty());
-    let code = match (&said["ErrorCode"], &said["ErrorType"]) {
+    let code = match (&problem["ErrorCode"], &problem["ErrorType"]) {
         (Value::String(code), _) => Some(code.clone()),
         (Value::Number(code), _) => Some(code.to_string()),
         (_, Value::String(kind)) => Some(kind.clone()),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_the_switches_are_stated() {
+    fn a_minimal_request_states_its_switches() {
         let cookies = vec![pair("n", "v"), pair("m", "w")];
         let talk = converse::<ScrapeDo>(&Task { cookies, ..task() }, &[]);
         let request = talk.first();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("scrape.do-initial-status-code", "404"),
             ("scrape.do-resolved-url", "https://shop.example/gone"),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_comes_in_json() {
+    fn a_screenshot_comes_in_json() {
         let task = Task {
             javascript: true,
             screenshot: Some(Screenshot::Window),

@@ -16,16 +16,16 @@ const KEY: &str = "PROVIDER6_API_KEY";
 const CREDIT: &str = "credit";
 const PREFIX: &str = "zr-";
 /// `Zr-*` headers that the vendor sets itself; the others are the target's.
-const OWN_HEADERS: [&str; 2] = ["cookies", "final-url"];
+const VENDOR_ZR_HEADERS: [&str; 2] = ["cookies", "final-url"];
 /// Other headers that only the vendor sends.
-const OWN_MARKS: [&str; 4] = [
+const VENDOR_HEADERS: [&str; 4] = [
     "x-request-credits",
     "x-request-cost",
     "x-request-id",
     "concurrency-limit",
 ];
 /// Error code of a 404 from the target.
-const NOT_FOUND: &str = "RESP002";
+const TARGET_NOT_FOUND: &str = "RESP002";
 /// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 30_000;
 
@@ -67,7 +67,7 @@ impl Provider for ZenRows {
         let mut names = task.headers.iter().map(|(name, _)| name);
         if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
             // The host uses this header to authenticate with the vendor.
-            let message = "it cannot pass the header authorization on";
+            let message = "the header `authorization` does not reach the target";
             return Err(Failure::new(Class::Unsupported, message));
         }
         let cookies = task.cookie_line();
@@ -115,9 +115,11 @@ impl Provider for ZenRows {
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let page = match problem(reply) {
             // The body is the vendor's; the target's is not delivered.
-            Some(problem) if problem.code == NOT_FOUND => Page::of_text(task, "").status(404),
-            Some(problem) => return Err(failure_of(&problem, reply)),
-            None if !is_marked(reply) => return Err(foreign_failure(reply)),
+            Some(problem) if problem.code == TARGET_NOT_FOUND => {
+                Page::of_text(task, "").status(404)
+            }
+            Some(problem) => return Err(problem_failure(&problem, reply)),
+            None if !has_vendor_headers(reply) => return Err(unmarked_failure(reply)),
             None => match task.screenshot {
                 Some(_) => from_json(task, reply)?,
                 None => Page::of_reply(task).content_type(reply.header("content-type")),
@@ -125,7 +127,7 @@ impl Provider for ZenRows {
             .status(reply.status),
         };
         let mut headers = reply.headers_after(PREFIX);
-        headers.retain(|(name, _)| !OWN_HEADERS.contains(&name.as_str()));
+        headers.retain(|(name, _)| !VENDOR_ZR_HEADERS.contains(&name.as_str()));
         let cost = credits(reply).unwrap_or_else(|| Cost::listed(task.variant()));
         Ok(page
             .cookie_line(reply.header("zr-cookies"))
@@ -143,25 +145,25 @@ fn credits(reply: &Reply<'_>) -> Option<Cost> {
 }
 
 /// Whether the response has any of the vendor's headers.
-fn is_marked(reply: &Reply<'_>) -> bool {
+fn has_vendor_headers(reply: &Reply<'_>) -> bool {
     let mut names = reply.headers.iter().map(|(name, _)| name.as_str());
-    names.any(|name| name.starts_with(PREFIX) || OWN_MARKS.contains(&name))
+    names.any(|name| name.starts_with(PREFIX) || VENDOR_HEADERS.contains(&name))
 }
 
 /// Response with `json_response=true`; only the fields in use.
 #[derive(Deserialize)]
-struct Enveloped {
+struct JsonResponse {
     html: String,
     #[serde(default)]
     screenshot: Value,
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Enveloped = reply.json()?;
-    let page = Page::of_text(task, said.html);
+    let response: JsonResponse = reply.json()?;
+    let page = Page::of_text(task, response.html);
     // Either the image itself or an object that contains it.
-    let picture = said.screenshot.as_str();
-    page.screenshot_base64(picture.or(said.screenshot["data"].as_str()))
+    let image = response.screenshot.as_str();
+    page.screenshot_base64(image.or(response.screenshot["data"].as_str()))
 }
 
 /// Problem document (RFC 9457) of a failed request.
@@ -183,7 +185,7 @@ fn problem(reply: &Reply<'_>) -> Option<Problem> {
     }
 }
 
-fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
+fn problem_failure(problem: &Problem, reply: &Reply<'_>) -> Failure {
     let class = match problem.code.as_str() {
         "AUTH001" | "AUTH002" | "AUTH003" | "AUTH009" | "BLK0001" => Class::BadKey,
         "AUTH004" | "AUTH005" | "AUTH010" | "AUTH011" | "AUTH012" => Class::NoCredit,
@@ -196,20 +198,20 @@ fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
         _ => class_of_status(reply.status),
     };
     // A blocked domain, a page that is too large, missing data: a retry does not help.
-    let is_lasting = matches!(
+    let is_permanent = matches!(
         problem.code.as_str(),
         "REQS001" | "RESP005" | "no_data_extracted"
     );
     let words = problem.detail.as_deref().or(problem.title.as_deref());
     Failure::quoting_some(class, reply, words)
         .code(&problem.code)
-        .retryable(is_lasting.then_some(false))
+        .retryable(is_permanent.then_some(false))
         .request_id(reply.header("x-request-id"))
         .cost(credits(reply).unwrap_or_else(Cost::free))
 }
 
 /// Classifies a response without any of the vendor's headers.
-fn foreign_failure(reply: &Reply<'_>) -> Failure {
+fn unmarked_failure(reply: &Reply<'_>) -> Failure {
     Failure::of_reply(class_of_status(reply.status), reply)
 }
 
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_the_switches_are_stated() {
+    fn a_minimal_request_states_its_switches() {
         let talk = converse::<ZenRows>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -316,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_the_hosts_is_refused() {
+    fn the_authorization_header_is_refused() {
         let headers = vec![pair("Authorization", "Basic x")];
         let talk = converse::<ZenRows>(&Task { headers, ..task() }, &[]);
         assert_eq!(talk.class(), Class::Unsupported);
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("Zr-Final-Url", "https://shop.example/down"),
             ("Zr-Content-Type", "text/html"),
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn without_told_credits_the_price_table_counts() {
+    fn without_reported_credits_the_price_table_applies() {
         let units = ZenRows::describe().units;
         let check = |javascript: bool, pool: Pool, unit: &str| {
             let task = Task {
@@ -375,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_the_target_does_not_have_is_a_page() {
+    fn a_404_of_the_target_is_a_page() {
         let talk = converse::<ZenRows>(&task(), &[refused(404, "RESP002")]);
         let page = talk.page();
         assert_eq!(page.status, Some(404));
@@ -383,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_comes_in_json() {
+    fn a_screenshot_comes_in_json() {
         let task = Task {
             javascript: true,
             screenshot: Some(Screenshot::Window),
@@ -443,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_without_the_vendors_headers_is_no_page() {
+    fn a_response_without_vendor_headers_is_not_a_page() {
         let check = |status: u16, expected: Class| {
             let talk = converse::<ZenRows>(&task(), &[reply(status, &[], b"<html>".as_slice())]);
             assert_eq!(talk.class(), expected, "{status}");

@@ -15,9 +15,9 @@ pub struct BrightData;
 const TOKEN: &str = "PROVIDER7_API_TOKEN";
 const REQUEST: &str = "request";
 /// Memo of the zone lookup.
-const ZONES: &[u8] = b"zones";
+const ZONE_LOOKUP: &[u8] = b"zones";
 /// Zone type of the Web Unlocker.
-const UNLOCKER: &str = "unblocker";
+const ZONE_TYPE: &str = "unblocker";
 /// Operator settings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -30,7 +30,7 @@ const SETTINGS_SCHEMA: &str = r#"{
     "type": "object",
     "additionalProperties": false,
     "properties": {
-        "zone": { "type": "string", "description": "Name of the Web Unlocker zone; looked up for each page when left out" }
+        "zone": { "type": "string", "description": "Name of the Web Unlocker zone; looked up for each page if unset" }
     }
 }"#;
 
@@ -69,11 +69,11 @@ impl Provider for BrightData {
         }
         body_text(task)?;
         let lookup = Request::get(task.at("/zone/get_active_zones")).bearer(TOKEN);
-        Ok(lookup.send_with(ZONES))
+        Ok(lookup.send_with(ZONE_LOOKUP))
     }
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
-        if memo == ZONES {
+        if memo == ZONE_LOOKUP {
             return unlock(task, &first_zone(reply)?);
         }
         let error = [
@@ -134,7 +134,7 @@ fn body_text(task: &Task) -> Result<Option<&str>, Failure> {
         Ok(text) => Ok(Some(text)),
         Err(_) => Err(Failure::new(
             Class::Unsupported,
-            "it sends no body that is not UTF-8",
+            "the vendor accepts no request body that is not UTF-8",
         )),
     }
 }
@@ -150,12 +150,12 @@ struct Zone {
 /// Name of the account's first Web Unlocker zone.
 fn first_zone(reply: &Reply<'_>) -> Result<String, Failure> {
     if reply.status != 200 {
-        return Err(Failure::of_reply(own_class(reply), reply));
+        return Err(Failure::of_reply(vendor_class(reply), reply));
     }
     let zones: Vec<Zone> = reply.json()?;
-    let found = zones.into_iter().find(|zone| zone.kind == UNLOCKER);
+    let found = zones.into_iter().find(|zone| zone.kind == ZONE_TYPE);
     found.map(|zone| zone.name).ok_or_else(|| {
-        let message = format!("the token has no active zone of the type `{UNLOCKER}`");
+        let message = format!("the token has no active zone of the type `{ZONE_TYPE}`");
         Failure::new(Class::BadKey, message)
     })
 }
@@ -166,9 +166,9 @@ fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
     let code = either("x-brd-error-code", "x-brd-err-code");
     let words = either("x-brd-error", "x-brd-err-msg");
     let failure = match reply.status {
-        400..=499 => Failure::of_reply(own_class(reply), reply),
-        _ if (code, words) == (None, None) => Failure::of_reply(own_class(reply), reply),
-        _ => at_target(
+        400..=499 => Failure::of_reply(vendor_class(reply), reply),
+        _ if (code, words) == (None, None) => Failure::of_reply(vendor_class(reply), reply),
+        _ => target_failure(
             task,
             reply,
             code.unwrap_or_default(),
@@ -180,7 +180,7 @@ fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
 
 /// A failure after the vendor contacted the target. With custom headers or cookies every attempt is
 /// charged.
-fn at_target(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure {
+fn target_failure(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure {
     let (class, status) = target_class(code, words);
     let cost = if task.headers.is_empty() && task.cookies.is_empty() {
         Cost::free()
@@ -195,13 +195,15 @@ fn at_target(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure
 /// Failure class, and the target's status if the vendor reports it.
 fn target_class(code: &str, words: &str) -> (Class, Option<u16>) {
     let words = words.to_lowercase();
-    let says = |some: &[&str]| some.iter().any(|word| words.contains(word));
+    let mentions = |some: &[&str]| some.iter().any(|word| words.contains(word));
     match code {
         "http_status" => match status_in(&words) {
             status @ Some(403 | 429) => (Class::TargetBlocked, status),
             status => (Class::TargetFailed, status),
         },
-        "proxy_error" if says(&["resolv", "enotfound", "dns"]) => (Class::TargetUnreachable, None),
+        "proxy_error" if mentions(&["resolv", "enotfound", "dns"]) => {
+            (Class::TargetUnreachable, None)
+        }
         "reject_block" => (Class::TargetBlocked, None),
         _ if code.contains("captcha") => (Class::TargetBlocked, None),
         _ => (Class::ProviderError, None),
@@ -215,17 +217,17 @@ fn status_in(text: &str) -> Option<u16> {
 }
 
 /// Whether the vendor rejected a field of the request.
-fn is_validation(reply: &Reply<'_>) -> bool {
-    let said: Value = reply.json().unwrap_or_default();
-    said["error_code"] == "validation"
+fn is_validation_error(reply: &Reply<'_>) -> bool {
+    let problem: Value = reply.json().unwrap_or_default();
+    problem["error_code"] == "validation"
 }
 
 /// Failure class of a request that never reached the target.
-fn own_class(reply: &Reply<'_>) -> Class {
+fn vendor_class(reply: &Reply<'_>) -> Class {
     match reply.status {
         // An unknown zone is a credential problem like a wrong token, but a validation error may
         // just mention the zone next to the rejected field.
-        400 if !is_validation(reply) && reply.text().to_lowercase().contains("zone") => {
+        400 if !is_validation_error(reply) && reply.text().to_lowercase().contains("zone") => {
             Class::BadKey
         }
         400 => Class::BadRequest,
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wish_has_its_place() {
+    fn a_request_has_every_option() {
         let wished = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let answered = [reply(
             200,
             &[

@@ -6,7 +6,7 @@ use trawl_sdk::provider::{Class, Failure, Task, header_object};
 /// Runs in the actor after the page has loaded.
 const PAGE_FUNCTION: &str = include_str!("page_function.js");
 /// Placeholder in the page function for the browser actions of the request.
-const WISHES: &str = "/* wishes */";
+const ACTIONS: &str = "/* actions */";
 /// Maximum page load timeout in seconds.
 const LOAD_SECONDS_MAX: u32 = 60;
 /// Media types accepted in addition to HTML and JSON; the actor skips any other type.
@@ -45,8 +45,12 @@ pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
         "headers": header_object(&task.headers),
     });
     if !task.body.is_empty() {
-        let text = std::str::from_utf8(&task.body)
-            .map_err(|_| Failure::new(Class::Unsupported, "it sends no body that is not UTF-8"))?;
+        let text = std::str::from_utf8(&task.body).map_err(|_| {
+            Failure::new(
+                Class::Unsupported,
+                "the vendor accepts no request body that is not UTF-8",
+            )
+        })?;
         target["payload"] = text.into();
     }
     let mut proxy = json!({"useApifyProxy": true});
@@ -85,24 +89,24 @@ pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
 /// The page function, with the request's browser actions before it returns the page. A wait that
 /// times out or a script that throws does not fail the page.
 pub(crate) fn page_function(task: &Task) -> String {
-    let mut wishes = Vec::new();
+    let mut actions = Vec::new();
     if let Some(wait) = &task.wait_for {
         let (selector, timeout) = (literal(&wait.selector), wait.time_ms);
         let wait =
             format!("waitForSelector({selector}, {{ timeout: {timeout} }}).catch(() => null)");
-        wishes.push(wait);
+        actions.push(wait);
     }
     if let Some(ms) = task.wait_ms {
-        wishes.push(format!("waitForTimeout({ms})"));
+        actions.push(format!("waitForTimeout({ms})"));
     }
     if let Some(script) = &task.script {
-        wishes.push(format!("evaluate({}).catch(() => null)", literal(script)));
+        actions.push(format!("evaluate({}).catch(() => null)", literal(script)));
     }
-    let wishes = wishes
+    let actions = actions
         .iter()
-        .map(|wish| format!("await context.page.{wish};"));
-    let wishes = wishes.collect::<Vec<_>>().join("\n  ");
-    PAGE_FUNCTION.replacen(WISHES, &wishes, 1)
+        .map(|action| format!("await context.page.{action};"));
+    let actions = actions.collect::<Vec<_>>().join("\n  ");
+    PAGE_FUNCTION.replacen(ACTIONS, &actions, 1)
 }
 
 /// A JavaScript string literal. JSON strings are valid JavaScript.

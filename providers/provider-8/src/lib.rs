@@ -62,9 +62,9 @@ const SETTINGS_SCHEMA: &str = r#"{
     "additionalProperties": false,
     "properties": {
         "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
-        "playwright_actor": { "type": "string", "description": "Actor for pages with JavaScript", "default": "apify~playwright-scraper" },
-        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's own when left out" },
-        "run_seconds": { "type": "integer", "minimum": 1, "description": "Most seconds of a run", "default": 120 }
+        "playwright_actor": { "type": "string", "description": "Actor for JavaScript-rendered pages", "default": "apify~playwright-scraper" },
+        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's default if unset" },
+        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 }
     }
 }"#;
 
@@ -118,15 +118,14 @@ impl Provider for Apify {
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if memo.is_empty() {
-            return ended(task, 0, reply);
+            return after_poll(task, 0, reply);
         }
-        let broken = |_| Failure::new(Class::ProviderError, "its memo is broken");
+        let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
         match serde_json::from_slice(memo).map_err(broken)? {
-            Memo::Running { run, spent_ms } => {
-                ended(task, spent_ms, reply).map_err(|failure| or_unknown(failure, &run))
-            }
+            Memo::Running { run, spent_ms } => after_poll(task, spent_ms, reply)
+                .map_err(|failure| with_unknown_cost(failure, &run)),
             Memo::Priced { run } => {
-                let run = read_run(reply).map_err(|failure| or_unknown(failure, &run))?;
+                let run = read_run(reply).map_err(|failure| with_unknown_cost(failure, &run))?;
                 let path = format!("/v2/datasets/{}/items", run.default_dataset_id);
                 let request = Request::get(task.at(&path)).bearer(TOKEN);
                 let usd = run.usage_total_usd.as_ref().map(Number::to_string);
@@ -193,17 +192,17 @@ impl Run {
 
 fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
     #[derive(Deserialize)]
-    struct Enveloped {
+    struct Envelope {
         data: Run,
     }
     match reply.status {
-        200 | 201 => Ok(reply.json::<Enveloped>()?.data),
-        _ => Err(own_failure(reply)),
+        200 | 201 => Ok(reply.json::<Envelope>()?.data),
+        _ => Err(vendor_failure(reply)),
     }
 }
 
 /// The step after a response with the state of the run.
-fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
+fn after_poll(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
     let run = read_run(reply)?;
     let request = Request::get(task.at(&format!("/v2/actor-runs/{}", run.id))).bearer(TOKEN);
     let class = match run.status.as_str() {
@@ -226,7 +225,10 @@ fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure>
             return Ok(next(task, request, &memo, &run.id));
         }
     };
-    let failure = Failure::new(class, format!("its run ended as {}", run.status));
+    let failure = Failure::new(
+        class,
+        format!("the run finished with the status `{}`", run.status),
+    );
     Err(failure
         .code(&run.status)
         .request_id(Some(&run.id))
@@ -234,7 +236,7 @@ fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure>
 }
 
 /// A failure after the start of a run. Unless the cost was reported, it is unknown.
-fn or_unknown(failure: Failure, run: &str) -> Failure {
+fn with_unknown_cost(failure: Failure, run: &str) -> Failure {
     let failure = failure.request_id(Some(run));
     if failure.cost == Cost::free() {
         failure.cost(Cost::unknown())
@@ -267,10 +269,10 @@ struct Debug {
 /// The page in the run's dataset.
 fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     if reply.status != 200 {
-        return Err(own_failure(reply));
+        return Err(vendor_failure(reply));
     }
     let items: Vec<Item> = reply.json()?;
-    let drift = || Failure::new(Class::Drift, "its run left no page");
+    let drift = || Failure::new(Class::Drift, "the run's dataset has no page");
     let item = items.into_iter().next().ok_or_else(drift)?;
     if item.is_error {
         return Err(actor_failure(&item.debug));
@@ -292,21 +294,21 @@ fn actor_failure(debug: &Debug) -> Failure {
         .unwrap_or_default()
         .join(" ");
     let lower = words.to_lowercase();
-    let says = |word: &str| lower.contains(word);
-    let is_unreachable = UNREACHABLE.iter().any(|word| says(word));
-    let is_type = says("content-type") || says("content type");
-    let told = debug.status_code.filter(|status| *status >= 400);
-    let status = told.or_else(|| status_in(&words).filter(|_| !is_unreachable));
+    let mentions = |word: &str| lower.contains(word);
+    let is_unreachable = UNREACHABLE.iter().any(|word| mentions(word));
+    let is_media_type = mentions("content-type") || mentions("content type");
+    let reported = debug.status_code.filter(|status| *status >= 400);
+    let status = reported.or_else(|| status_in(&words).filter(|_| !is_unreachable));
     let class = match status {
         _ if is_unreachable => Class::TargetUnreachable,
-        _ if is_type => Class::BadRequest,
+        _ if is_media_type => Class::BadRequest,
         Some(401 | 403 | 429) => Class::TargetBlocked,
-        _ if says("request blocked") => Class::TargetBlocked,
+        _ if mentions("request blocked") => Class::TargetBlocked,
         Some(500..=599) => Class::TargetFailed,
         _ => Class::ProviderError,
     };
     let words = words.lines().next().unwrap_or_default();
-    Failure::new(class, format!("its actor has no page: {words}")).target_status(status)
+    Failure::new(class, format!("the actor failed: {words}")).target_status(status)
 }
 
 /// The first number in a text that is an HTTP error status.
@@ -316,9 +318,9 @@ fn status_in(text: &str) -> Option<u16> {
 }
 
 /// Classifies an error of the vendor's API.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+fn vendor_failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
-    struct Enveloped {
+    struct Envelope {
         error: Error,
     }
     #[derive(Deserialize)]
@@ -336,7 +338,7 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
     };
-    match reply.json::<Enveloped>() {
+    match reply.json::<Envelope>() {
         Ok(said) => Failure::quoting(class, reply, &said.error.message).code(&said.error.kind),
         Err(_) => Failure::of_reply(class, reply),
     }

@@ -71,7 +71,7 @@ fn each_mode_has_its_actor() {
 }
 
 #[test]
-fn every_wish_has_its_place() {
+fn a_request_has_every_option() {
     let wished = Task {
         method: "POST".to_owned(),
         body: b"x=1".to_vec(),
@@ -203,7 +203,7 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
 }
 
 #[test]
-fn a_cost_that_is_not_told_is_unknown() {
+fn a_cost_that_is_not_reported_is_unknown() {
     let page = json!([{"status": 200, "headers": null, "body": "hi", "encoding": "text"}]);
     let replies = [
         run("SUCCEEDED", Value::Null),
@@ -219,7 +219,7 @@ fn a_cost_that_is_not_told_is_unknown() {
 }
 
 #[test]
-fn a_run_is_ended_when_the_conversation_is_given_up() {
+fn a_run_is_aborted_when_the_conversation_is_cancelled() {
     let sent = |step: Step| match step {
         Step::Send(exchange) => *exchange,
         other => panic!("expected a request, got {other:?}"),

@@ -14,13 +14,13 @@ pub struct Browserless;
 const TOKEN: &str = "PROVIDER9_TOKEN";
 const UNIT: &str = "unit";
 /// Milliseconds covered by one unit.
-const UNIT_MS: u32 = 30_000;
+const MS_PER_UNIT: u32 = 30_000;
 /// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (1_000, 30_000);
 /// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
 /// The vendor truncates the final URL at this many characters.
-const FINAL_URL_CHARS: usize = 1_000;
+const FINAL_URL_CHARS_MAX: usize = 1_000;
 /// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
 /// Error texts of the browser and of the plain HTTP client for an unreachable target.
@@ -87,7 +87,7 @@ impl Provider for Browserless {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if reply.status != 200 {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         }
         let page = if task.javascript {
             from_browser(task, reply)
@@ -96,8 +96,8 @@ impl Provider for Browserless {
         };
         // The time is charged in either case.
         match page {
-            Ok(page) => Ok(page.cost(time(reply)).done()),
-            Err(failure) => Err(failure.cost(time(reply))),
+            Ok(page) => Ok(page.cost(duration_cost(reply)).done()),
+            Err(failure) => Err(failure.cost(duration_cost(reply))),
         }
     }
 }
@@ -127,8 +127,8 @@ fn browser_body(task: &Task) -> Value {
 }
 
 /// Cost of the exchange, by its duration.
-fn time(reply: &Reply<'_>) -> Cost {
-    let n_units = reply.elapsed_ms.div_ceil(UNIT_MS).max(1);
+fn duration_cost(reply: &Reply<'_>) -> Cost {
+    let n_units = reply.elapsed_ms.div_ceil(MS_PER_UNIT).max(1);
     Cost::free().and_units(UNIT, n_units.into())
 }
 
@@ -140,7 +140,7 @@ fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let url = reply.header("x-response-url");
     Ok(Page::of_reply(task)
         .status(status)
-        .url(url.filter(|url| url.chars().count() < FINAL_URL_CHARS))
+        .url(url.filter(|url| url.chars().count() < FINAL_URL_CHARS_MAX))
         .content_type(reply.header("content-type")))
 }
 
@@ -158,32 +158,32 @@ struct Scraped {
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Scraped = reply.json()?;
-    if !said.ok {
-        let words = said.message.unwrap_or_default();
+    let scraped: Scraped = reply.json()?;
+    if !scraped.ok {
+        let words = scraped.message.unwrap_or_default();
         let class = if is_unreachable(&words) {
             Class::TargetUnreachable
         } else {
             Class::TargetBlocked
         };
-        return Err(Failure::quoting(class, reply, &words).target_status(said.status_code));
+        return Err(Failure::quoting(class, reply, &words).target_status(scraped.status_code));
     }
-    let page = match said.content {
+    let page = match scraped.content {
         Value::Null => return Err(Failure::of_reply(Class::Drift, reply)),
         Value::String(text) => Page::of_text(task, text),
         // The vendor has already parsed the target's JSON.
         parsed => Page::of_text(task, parsed.to_string()).content_type(Some("application/json")),
     };
-    let (variant, rendered) = match said.strategy.as_deref() {
+    let (variant, rendered) = match scraped.strategy.as_deref() {
         None => ("plain", None),
         Some(NO_BROWSER) => ("plain", Some(false)),
         Some(_) => ("plain_browser", Some(true)),
     };
     let page = page
-        .status(said.status_code)
+        .status(scraped.status_code)
         .variant(variant)
         .rendered(rendered);
-    Ok(page.header_object(said.headers.as_ref()))
+    Ok(page.header_object(scraped.headers.as_ref()))
 }
 
 fn is_unreachable(text: &str) -> bool {
@@ -192,16 +192,16 @@ fn is_unreachable(text: &str) -> bool {
 }
 
 /// Classifies a response without a page.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+fn failure(reply: &Reply<'_>) -> Failure {
     let text = reply.text().to_lowercase();
-    let says = |word: &str| text.contains(word);
+    let mentions = |word: &str| text.contains(word);
     let class = match reply.status {
         400 | 404 => Class::BadRequest,
         401 | 403 => Class::BadKey,
         408 => Class::ProviderTimeout,
         // 429 means too many concurrent requests as well as exhausted units; only the message tells
         // them apart.
-        429 if says("units") || says("credit") || says("quota") => Class::NoCredit,
+        429 if mentions("units") || mentions("credit") || mentions("quota") => Class::NoCredit,
         429 => Class::RateLimited,
         500 | 503 if is_unreachable(&text) => Class::TargetUnreachable,
         200..=299 => Class::Drift,
@@ -210,7 +210,7 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     let failure = Failure::of_reply(class, reply);
     match reply.status {
         // The browser ran, so its time is charged.
-        408 | 500 => failure.cost(time(reply)),
+        408 | 500 => failure.cost(duration_cost(reply)),
         _ => failure,
     }
 }
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parsed_body_is_written_out_again() {
+    fn a_parsed_body_is_serialized_again() {
         let body = r#"{"ok":true,"statusCode":null,"content":{"a":[1]},"strategy":"stealth"}"#;
         let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
         let page = talk.page();
@@ -352,7 +352,10 @@ mod tests {
 
     #[test]
     fn a_rendered_page_is_the_body() {
-        let long = format!("https://shop.example/{}", "x".repeat(FINAL_URL_CHARS - 21));
+        let long = format!(
+            "https://shop.example/{}",
+            "x".repeat(FINAL_URL_CHARS_MAX - 21)
+        );
         for (told, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
             let facts = [
                 ("X-Response-Code", "404"),
