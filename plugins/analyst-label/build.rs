@@ -1,4 +1,5 @@
-//! Makes the table of topics and industries out of `taxonomy/*.txt`, sorted for looking up, so that no call builds it.
+//! Generates the table of topics and industries from `taxonomy/*.txt`, sorted for binary search, so
+//! that no call has to build it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let mut out =
         String::from("/// All labels, topics first.\npub(super) static LABELS: &[Label] = &[\n");
-    // By term: the labels it speaks for, each with what it counts.
+    // For each term the labels it is evidence for, with weights.
     let mut terms: BTreeMap<String, Vec<(usize, u8)>> = BTreeMap::new();
     let mut n_labels = 0;
     for (file, kind) in [("topics", "Topic"), ("industries", "Industry")] {
@@ -57,12 +58,12 @@ fn main() -> io::Result<()> {
     fs::write(format!("{folder}/taxonomy.rs"), out)
 }
 
-/// What terms count, in tenths.
+/// Term weights in tenths.
 const STRONG: u8 = 30;
 const USUAL: u8 = 12;
 const WEAK: u8 = 4;
 
-/// A term as words are read from a page: without an article that is written together with it.
+/// A term as the tokenizer produces it, without an elided article.
 fn as_read(term: &str) -> String {
     let words = term
         .split_whitespace()

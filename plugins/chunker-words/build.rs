@@ -1,4 +1,4 @@
-//! Makes the word list of the scripts that put no spaces between words, from the dictionaries of ICU4X.
+//! Generates the word list for scripts without spaces between words, from the ICU4X dictionaries.
 
 #[path = "src/filter.rs"]
 mod filter;
@@ -13,12 +13,12 @@ use icu_segmenter::provider::{
     Baked, DictionaryBreakData, SegmenterDictionaryAutoV2, SegmenterDictionaryExtendedV2,
 };
 
-/// Longest words that are kept, in characters; longer ones are compounds.
+/// Maximum word length in characters; longer words are compounds.
 const IDEOGRAPHS_MAX: usize = 5;
 const LETTERS_MAX: usize = 16;
-/// Rarest words of Chinese and Japanese that are kept: the dictionary's cost, which grows with rarity.
+/// Maximum cost of a Chinese or Japanese word in the dictionary; the cost grows with rarity.
 const COST_MAX: i32 = 128;
-/// Slots of the table for a word. With 1.23 a table can nearly always be filled.
+/// Table slots per word. With 1.23 construction nearly always succeeds.
 const SLOTS_A_WORD: f64 = 1.25;
 
 #[expect(
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The hashes of all words.
+/// Hashes of all words.
 fn words() -> Result<Vec<u64>, Box<dyn Error>> {
     let found: DataResponse<SegmenterDictionaryAutoV2> = Baked.load(request("cjdict")?)?;
     let mut hashes = Vec::new();
@@ -80,8 +80,8 @@ fn hash(word: &str, chars_max: usize) -> Option<u64> {
     is_kept.then(|| word.chars().fold(WordHash::EMPTY, WordHash::and).mixed())
 }
 
-/// Fills the table: a word that alone has one of its slots is put aside, which frees its other slots, until all are; then each gets its
-/// slot's value, the last one first.
+/// Builds the xor filter by peeling: a word that is alone in one of its slots is removed, which
+/// frees its other slots, until none is left. The slots are then assigned in reverse order.
 fn table(hashes: &[u64]) -> Option<Vec<u16>> {
     let n_slots = (hashes.len() as f64 * SLOTS_A_WORD) as usize / 3 * 3 + 96;
     let (mut counts, mut xors) = (vec![0_u32; n_slots], vec![0_u64; n_slots]);

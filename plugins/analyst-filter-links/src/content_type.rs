@@ -1,4 +1,4 @@
-//! What kind of page a link leads to, told by its address and its text.
+//! Content type of the page a link leads to, judged by URL and anchor text.
 
 use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
@@ -8,35 +8,35 @@ use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
 use crate::segments::SEGMENTS;
 
-/// What a link leads to.
+/// Type of the page a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ContentType {
-    /// A text to read: a news item, a post.
+    /// A news item or post.
     Article,
     /// Something for sale.
     Product,
-    /// How to reach someone.
+    /// Contact details.
     Contact,
-    /// Who someone is.
+    /// About a person or organisation.
     About,
-    /// How something works: manuals, references, help.
+    /// Manuals, references, help.
     Documentation,
-    /// A list of other pages: a category, search results, the next page of a list.
+    /// A list of other pages: a category, search results, pagination.
     Listing,
-    /// Terms, privacy, imprint.
+    /// Terms, privacy policy, imprint.
     Legal,
-    /// Signing in or up, the account, the cart.
+    /// Sign-in, sign-up, account, cart.
     Login,
-    /// A picture, a film, a sound.
+    /// An image, video or audio file.
     Media,
-    /// A file to keep.
+    /// A file to download.
     Download,
     /// Anything else.
     Other,
 }
 
-/// A type with how sure it is and what told it.
+/// A content type with its certainty and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Told {
     pub(crate) content_type: ContentType,
@@ -69,11 +69,12 @@ const FILES: [&str; 28] = [
     "ics",
 ];
 
-/// Words of a part of a path from which on it is a title.
+/// Minimum number of words in a path segment that reads like a title.
 const TITLE_WORDS_MIN: usize = 4;
-/// Words of a part of a path up to which one of them names its kind: `privacy-policy` does, `how-to-contact-the-moon` does not.
+/// Maximum number of words in a path segment that names a type: `privacy-policy` does,
+/// `how-to-contact-the-moon` does not.
 const NAMING_WORDS_MAX: usize = 3;
-/// Words of an anchor up to which it names a kind.
+/// Maximum number of words in an anchor text that names a type.
 const ANCHOR_WORDS_MAX: usize = 4;
 
 impl ContentType {
@@ -84,7 +85,7 @@ impl ContentType {
             .map_or("other", |(name, _)| name)
     }
 
-    /// The type of this name, as callers write it.
+    /// Parses a type as written by the caller.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let name = name.trim().to_lowercase();
         let exact = ALL
@@ -104,7 +105,7 @@ impl Told {
         }
     }
 
-    /// What a link leads to.
+    /// Classifies the target of a link.
     pub(crate) fn of(link: &Link, address: &Address) -> Self {
         let by_address = by_address(address);
         let by_anchor = by_anchor(link);
@@ -128,7 +129,7 @@ impl Told {
     }
 }
 
-/// Whether an address is that of a social network.
+/// Whether the host is a social network.
 pub(crate) fn is_social(address: &Address) -> bool {
     let host = address.host.strip_prefix("www.").unwrap_or(&address.host);
     SOCIAL.iter().any(|site| {
@@ -214,7 +215,7 @@ fn by_address(address: &Address) -> Option<Told> {
                 continue;
             }
             let kind = kind_below(*content_type, is_last, address, at);
-            // The last part says what the page is, the first ones where it is filed.
+            // The last segment describes the page itself, the others its place in the site.
             let certainty = if exact { 0.85 } else { 0.7 } + if is_last { 0.05 } else { 0.0 };
             consider(Told::new(
                 kind,
@@ -242,7 +243,7 @@ fn by_address(address: &Address) -> Option<Told> {
         "filter=",
     ] {
         if address.query.split('&').any(|pair| pair.starts_with(key)) {
-            // A part of a list is a list, whatever it lists.
+            // A page of a list is a listing, whatever it lists.
             consider(Told::new(
                 ContentType::Listing,
                 0.95,
@@ -253,7 +254,7 @@ fn by_address(address: &Address) -> Option<Told> {
     best
 }
 
-/// The kind of a page filed under a part of the path: what is below a blog is an article, the blog itself a list.
+/// Type of a page below a path segment: `/blog/x` is an article, `/blog` a listing.
 fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) -> ContentType {
     match kind {
         ContentType::Article | ContentType::Product if is_last && address.query.is_empty() => {
@@ -282,7 +283,8 @@ fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) ->
     }
 }
 
-/// Whether a title stands behind the date in a path (`2024/05/a-title`, `2024-05-12-a-title`); `None` without a date.
+/// Whether a date in the path is followed by a title (`2024/05/a-title`, `2024-05-12-a-title`);
+/// `None` without a date.
 fn dated(segments: &[String]) -> Option<bool> {
     let number = |text: &str| text.parse::<u32>().ok();
     let is_year = |text: &str| {
@@ -336,7 +338,7 @@ fn by_anchor(link: &Link) -> Option<Told> {
     ))
 }
 
-/// What the link's place and the form of its address suggest.
+/// Falls back to the link's region and the shape of the URL.
 fn by_surroundings(link: &Link, address: &Address) -> Told {
     if link.region == Region::Main && (has_price(&link.context) || has_price(&link.text)) {
         return Told::new(ContentType::Product, 0.6, "a price stands beside it");
@@ -360,7 +362,7 @@ fn by_surroundings(link: &Link, address: &Address) -> Told {
     Told::new(ContentType::Other, 0.5, "nothing tells its kind")
 }
 
-/// Whether an amount of money stands in a text.
+/// Whether the text contains an amount of money.
 fn has_price(text: &str) -> bool {
     let is_beside = |at: usize, len: usize| {
         let before = text[..at].trim_end().chars().next_back();

@@ -1,4 +1,4 @@
-//! The links of a run, best first.
+//! Merges the links of all pages of a run, best first.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct Joined {
     model: Option<Value>,
 }
 
-/// A relevant link with the page on which it is best.
+/// A relevant link and the page on which it scored best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Placed {
     url: String,
@@ -29,7 +29,7 @@ struct Placed {
     page: String,
 }
 
-/// What is read of a page's answer.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Found {
@@ -37,7 +37,7 @@ struct Found {
     model: Option<Value>,
 }
 
-/// Joins what was found on pages: each address once, as on the page where it is best.
+/// Merges the findings of all pages. A URL is listed once, with its best score.
 pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
     let mut links: Vec<Placed> = Vec::new();
     let mut by_url: HashMap<String, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Which links are wanted, how much, and why.
+//! Scores links, decides relevance and gives reasons.
 
 use serde::{Deserialize, Serialize, Serializer};
 use trawl_sdk::Document;
@@ -9,9 +9,9 @@ use crate::address::Address;
 use crate::content_type::{ContentType, Told, is_social};
 use crate::link::{Link, links};
 
-/// What a word of the query counts in the link's text, its label, its address, the heading above, the text around.
+/// BM25 field weights: anchor text, label, URL, heading above, surrounding text.
 const WEIGHTS: [f32; 5] = [3.0, 2.0, 2.0, 0.8, 0.6];
-/// Names of these in reasons.
+/// Field names in reasons.
 const FIELDS: [&str; 5] = [
     "its text",
     "its label",
@@ -19,36 +19,36 @@ const FIELDS: [&str; 5] = [
     "the heading above",
     "the text around it",
 ];
-/// Least score of a relevant link when a query is given, and least share of the best one's score.
+/// Minimum score with a query, absolute and relative to the best link.
 const QUERY_MIN: f32 = 0.22;
 const QUERY_SHARE_MIN: f32 = 0.45;
-/// Least score of a relevant link without a query.
+/// Minimum score without a query.
 const PRIOR_MIN: f32 = 0.4;
-/// Least certainty of a type that is asked for.
+/// Minimum certainty of a requested type.
 const TYPE_MIN: f32 = 0.45;
-/// What is left of the score of a link that is not what is asked for.
+/// Score factor of a link that violates a constraint.
 const REFUSED: f32 = 0.2;
 
-/// A link with what was found of it.
+/// A scored link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Judged {
     pub(crate) url: String,
     pub(crate) text: String,
-    /// How much it is wanted, 0 to 1.
+    /// Relevance score, 0 to 1.
     #[serde(serialize_with = "digits")]
     pub(crate) score: f32,
     pub(crate) content_type: String,
     pub(crate) relevant: bool,
     pub(crate) reason: String,
-    /// The heading above, for a model.
+    /// Heading above the link, for the model's prompt.
     #[serde(skip)]
     pub(crate) heading: String,
-    /// Whether the rules of what is wanted leave it out, whatever a model says.
+    /// Whether a constraint excludes it, regardless of the model.
     #[serde(skip)]
     pub(crate) is_refused: bool,
 }
 
-/// The links of a page, best first; of equal ones the first on the page.
+/// Scores the links of a page, best first; ties keep page order.
 pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
     let own = Address::of(document.url());
     let found: Vec<Facts> = links(document)
@@ -132,7 +132,7 @@ struct Facts {
     told: Told,
 }
 
-/// How well each link fits the query, and what of it stands where; `None` without a query.
+/// Query score of each link and the matching words by field; `None` without a query.
 fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<(f32, String)>> {
     if query.is_empty() {
         return None;
@@ -173,7 +173,7 @@ fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<
     Some(matches.collect())
 }
 
-/// The words of the query that a link has, with where they stand.
+/// The matching query words of a link, by field.
 fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
     let mut parts = Vec::new();
     for (field, name) in FIELDS.iter().enumerate() {
@@ -192,7 +192,7 @@ fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
     }
 }
 
-/// What a link is worth when no words are asked for.
+/// Score of a link without a query.
 fn prior(facts: &Facts, wanted: &Wanted) -> f32 {
     let told = &facts.told;
     if wanted.types().next().is_some() || !wanted.criteria.files.is_empty() {
@@ -208,7 +208,7 @@ fn prior(facts: &Facts, wanted: &Wanted) -> f32 {
         ContentType::Other => 0.6,
         ContentType::Legal | ContentType::Login => 0.1,
     };
-    // A page number or an anchor without words leads to more of the same.
+    // Page numbers and anchors without words lead to more of the same.
     if facts
         .link
         .text
@@ -223,7 +223,7 @@ fn prior(facts: &Facts, wanted: &Wanted) -> f32 {
     }
 }
 
-/// What a link loses by its place; a word of the query makes up for most of it, and so does a type that is asked for.
+/// Score factor by page region. It is weaker with a query.
 fn place_factor(region: Region, has_query: bool) -> f32 {
     match (region, has_query) {
         (Region::Main, _) => 1.0,
@@ -236,7 +236,7 @@ fn place_factor(region: Region, has_query: bool) -> f32 {
     }
 }
 
-/// Why a link is not what is asked for.
+/// Why a link violates a constraint.
 fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
     let (criteria, told) = (&wanted.criteria, &facts.told);
     let extension = facts.address.extension.as_str();
@@ -279,12 +279,12 @@ fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
         .map(|word| format!("“{word}” is excluded"))
 }
 
-/// A host without the name of its web server.
+/// Host without `www.`.
 fn site(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// Whether a text has a word, in any of its common endings.
+/// Whether the text contains the word or a common inflection of it.
 fn has_word(text: &str, word: &str) -> bool {
     let stem = word
         .strip_suffix('s')
@@ -298,12 +298,12 @@ fn has_word(text: &str, word: &str) -> bool {
     found
 }
 
-/// Writes a score with its three digits, not with those that single precision adds.
+/// Serializes a score with three decimal places, without `f32` noise.
 pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
 }
 
-/// A score with three digits: more say nothing.
+/// Rounds a score to three decimal places.
 pub(crate) fn rounded(score: f32) -> f32 {
     (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }

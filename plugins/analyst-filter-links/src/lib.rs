@@ -1,4 +1,4 @@
-//! The analyst `filter_links`: which links of a page are worth following for what the caller wants.
+//! The `filter_links` analyst: which links of a page are worth following for a query.
 
 mod address;
 mod anchors;
@@ -22,30 +22,31 @@ use content_type::ContentType;
 use criteria::Criteria;
 use judge::Judged;
 
-/// Ranks the links of a page: by the words of a query (BM25 over text, label, address, heading and surroundings), by the type of what
-/// they lead to, and by rules in words such as `only PDF` or `not news`. A model, where there is one, chooses among them.
+/// Ranks the links of a page: by the words of a query (BM25 over anchor text, label, URL, heading
+/// and surrounding text), by the type of page they lead to, and by constraints such as `only PDF`
+/// or `not news`. A model, if available, selects among them.
 pub struct FilterLinks;
 
-/// Most links that can be asked for.
+/// Maximum number of links in an answer.
 pub const COUNT_MAX: usize = 1_000;
-/// Links given when nobody says how many.
+/// Default number of links.
 const COUNT_DEFAULT: usize = 50;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// What is wanted, in words.
+    /// The query in natural language.
     prompt: Option<String>,
-    /// Types that are wanted.
+    /// Accepted content types.
     content_type: Option<Types>,
-    /// Most links, 1 to [`COUNT_MAX`].
+    /// Maximum number of links, 1 to [`COUNT_MAX`].
     count: Option<usize>,
-    /// Least score of a relevant link, 0 to 1.
+    /// Minimum score of a relevant link, 0 to 1.
     threshold: Option<f32>,
 }
 
-/// One type or several.
+/// One or several content types.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Types {
@@ -67,10 +68,10 @@ const OPTIONS_SCHEMA: &str = r#"{
 
 trawl_sdk::export!(analyst: FilterLinks);
 
-/// What a task wants, checked.
+/// The checked options of a task.
 struct Wanted {
     criteria: Criteria,
-    /// Types that the option names; they outdo those of the prompt.
+    /// Types named by the option; they override those of the prompt.
     named: Vec<ContentType>,
     threshold: Option<f32>,
 }
@@ -103,7 +104,7 @@ impl Wanted {
         })
     }
 
-    /// The types that are wanted; none when any is.
+    /// Accepted types; empty accepts any type.
     fn types(&self) -> impl Iterator<Item = ContentType> {
         let types = if self.named.is_empty() {
             &self.criteria.types
@@ -113,7 +114,7 @@ impl Wanted {
         types.iter().copied()
     }
 
-    /// What a model is told of it.
+    /// The request as presented to a model.
     fn in_words(&self, options: &Options) -> Option<String> {
         let prompt = options.prompt.as_deref().unwrap_or_default().trim();
         if self.criteria.is_empty() && self.named.is_empty() && prompt.is_empty() {
@@ -128,7 +129,7 @@ impl Wanted {
     }
 }
 
-/// The answer of one page.
+/// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
     links: Vec<Judged>,
@@ -162,7 +163,7 @@ impl Analyst for FilterLinks {
             Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
         };
         let links = judge::judge(document, &wanted);
-        // Without a wish there is nothing that a model could know better.
+        // Without a query a model has no advantage over the rules.
         let wish = wanted.in_words(options).zip(task.model);
         match wish.and_then(|(wish, model)| model::ask(&links, &wish, count, model)) {
             Some((question, n_offered)) => question.ask_with(&n_offered),

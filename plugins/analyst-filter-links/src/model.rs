@@ -1,4 +1,4 @@
-//! What a model is asked about links, and what is taken of its answer.
+//! The prompt that lets a model select links, and the merge of its answer.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,20 @@ use trawl_sdk::rank::{DATA_NOTE, Room, data, squeeze};
 
 use crate::judge::{Judged, rounded};
 
-/// Most links that are offered: more make an answer worse.
+/// Maximum number of links in a prompt: answers get worse with more.
 const OFFERED_MAX: usize = 150;
-/// Tokens that a link takes in an answer, about.
+/// Approximate answer tokens per link.
 const LINK_TOKENS: u32 = 30;
-/// Longest prompt that is passed on, in characters.
+/// Maximum length of the caller's prompt in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Longest text of a link that is offered, in characters.
+/// Maximum anchor text length in the prompt, in characters.
 const TEXT_CHARS_MAX: usize = 120;
-/// Longest address that is offered, in characters.
+/// Maximum URL length in the prompt, in characters.
 const URL_CHARS_MAX: usize = 200;
-/// Longest reason, in characters. It makes for a better choice and is not shown: nothing in it was checked.
+/// Maximum reason length in characters. Asking for a reason improves the selection; it is not
+/// returned because it cannot be verified.
 const REASON_CHARS_MAX: usize = 200;
-/// Score of a chosen link that the rules gave none.
+/// Base score of a link selected by the model.
 const CHOSEN: f32 = 0.5;
 
 const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its address and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
@@ -36,7 +37,7 @@ struct SaidLink {
     number: i64,
 }
 
-/// The question about the links, and how many of them it offers; `None` when there is nothing to ask.
+/// Builds the question and the number of offered links; `None` if there is nothing to ask.
 pub(crate) fn ask(
     links: &[Judged],
     wish: &str,
@@ -47,7 +48,7 @@ pub(crate) fn ask(
     let affordable = (model.answer_tokens / LINK_TOKENS).max(1) as usize;
     let count = count.min(affordable);
     let wish = format!("Choose at most {count} links. The caller asks for: {wish}");
-    // The number of links is not known yet: the longest it can be takes the same room.
+    // The number of offered links is not known yet; the maximum takes the most space.
     let room = schema(count, OFFERED_MAX).to_string();
     let mut room = Room::new(
         model.context_tokens,
@@ -99,8 +100,8 @@ fn schema(count: usize, n_offered: usize) -> Value {
     })
 }
 
-/// Takes a reply into the links, the first `n_offered` of which were offered; what is to be said of the model.
-/// Rules and `threshold` hold for what it chose too.
+/// Merges the model's answer into the links, the first `n_offered` of which were offered, and
+/// returns the note about the model. Constraints and `threshold` still apply.
 pub(crate) fn take(
     links: &mut [Judged],
     n_offered: usize,
@@ -116,7 +117,7 @@ pub(crate) fn take(
     let n_offered = n_offered.min(links.len());
     let mut chosen: BTreeSet<usize> = BTreeSet::new();
     for said in &said.links {
-        // A number that was not offered is none, and one counts once.
+        // Ignores unknown numbers and duplicates.
         let at = usize::try_from(said.number)
             .ok()
             .and_then(|number| number.checked_sub(1));

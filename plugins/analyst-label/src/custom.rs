@@ -1,4 +1,4 @@
-//! Labels of the caller's own.
+//! Custom labels defined by the caller.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use crate::choose::{Case, Given, confidences, quote, reason, rounded, saturation
 use crate::evidence::{Evidence, Hits};
 use crate::taxonomy::{Kind, labels, phrases_of, spoken_for, terms_of};
 
-/// Most labels of one task.
+/// Maximum number of labels per task.
 pub(crate) const LABELS_MAX: usize = 200;
-/// Longest label in characters.
+/// Maximum label length in characters.
 pub(crate) const LABEL_CHARS_MAX: usize = 100;
-/// Most words of a label that a prompt names; more are a sentence.
+/// Maximum number of words in a label taken from a prompt; anything longer is a sentence.
 const LABEL_WORDS_MAX: usize = 5;
-/// What a label's own words count, in the measure of the taxonomy's strong terms.
+/// Weight of a label's own words, on the scale of the taxonomy's strong terms.
 const OWN_WEIGHT: f32 = 3.0;
-/// The strength of own words at which confidence is 63 %.
+/// Strength of own words at which the confidence reaches 63 %.
 const OWN_SCALE: f32 = 2.2;
-/// Confidence that passes from a label of the taxonomy to one that means the same.
+/// Confidence factor when a taxonomy label with the same meaning is assigned.
 const NEIGHBOUR: f32 = 0.95;
-/// Confidence of a page's own type.
+/// Confidence from the page's own type.
 const TYPED: f32 = 0.9;
-/// Least strength of the kinship between a label and one of the taxonomy.
+/// Minimum similarity between a custom label and a taxonomy label.
 const KINSHIP_MIN: f32 = 0.3;
-/// Least confidence of a label that is given.
+/// Minimum confidence of a returned label.
 const CONFIDENCE_MIN: f32 = 0.1;
 
-/// Kinds of pages that callers name: words of the label, types, parts of the path.
+/// Page types that callers ask for: words of the label, schema.org types, path segments.
 const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
     (
         &["blog", "weblog"],
@@ -105,7 +105,7 @@ const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
     (&["faq"], &["FAQPage"], &["/faq"]),
 ];
 
-/// The labels that a task names: its list, else the prompt when it is one.
+/// The labels of a task: its list, or else those listed in the prompt.
 pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
     let from_prompt = || prompt.map(named_in).unwrap_or_default();
     let all: Vec<String> = if list.is_empty() {
@@ -128,7 +128,8 @@ pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
     .collect()
 }
 
-/// The labels in a prompt: what commas, semicolons or lines part, behind a colon if there is one; none when it is a sentence.
+/// Labels listed in a prompt, separated by commas, semicolons or lines, after a colon if there is
+/// one. Empty if the prompt is a sentence.
 fn named_in(prompt: &str) -> Vec<String> {
     let list = prompt.rsplit_once(':').map_or(prompt, |(_, list)| list);
     let list = list.trim().trim_end_matches(['.', '?', '!']);
@@ -161,7 +162,7 @@ fn named_in(prompt: &str) -> Vec<String> {
     if is_list { labels } else { Vec::new() }
 }
 
-/// The custom labels of a page, surest first.
+/// The custom labels of a page, most confident first.
 pub(crate) fn given(evidence: &Evidence, cases: &[Case], wanted: &[String]) -> Vec<Given> {
     let mut stems = Stems::of(evidence);
     let mut sure = confidences(cases, Kind::Topic);
@@ -174,7 +175,7 @@ pub(crate) fn given(evidence: &Evidence, cases: &[Case], wanted: &[String]) -> V
     given
 }
 
-/// The words of a page by their stems.
+/// The words of a page by stem.
 struct Stems {
     words: Vocabulary,
     hits: HashMap<u32, Hits>,
@@ -248,7 +249,7 @@ impl Stems {
     }
 }
 
-/// The label of the taxonomy that a custom one means, with the confidence that passes on.
+/// The taxonomy label with the same meaning as a custom label, and the confidence it lends.
 fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
     let mut words = Vec::new();
     each_word(label, |word| words.push(fold(word)));
@@ -292,7 +293,7 @@ fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
     passed.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-/// The type or path by which a page is of the kind that a label names.
+/// The schema.org type or path segment that matches the page type named by a label.
 fn typed(evidence: &Evidence, label: &str) -> Option<String> {
     let mut words = Vec::new();
     each_word(label, |word| words.push(fold(word)));

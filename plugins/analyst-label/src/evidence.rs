@@ -1,4 +1,4 @@
-//! What a page has that labels are told by: its words with the places where they stand, and what it says of itself.
+//! The evidence on a page: its words by place, and its own metadata.
 
 use std::collections::HashMap;
 
@@ -8,30 +8,30 @@ use trawl_sdk::{Document, Tag};
 
 use crate::taxonomy::{TermId, phrases_of, terms_of};
 
-/// Words of a page that are read; a longer page is about what it begins with.
+/// Maximum number of words read; a longer page is judged by its beginning.
 const WORDS_MAX: usize = 40_000;
 
-/// Where a word stands.
+/// Place of a word on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// Navigation, foot, what stands beside the content.
+    /// Navigation, footer, sidebar.
     Beside,
-    /// The content.
+    /// The main content.
     Text,
-    /// The address.
+    /// The URL.
     Address,
-    /// A heading below the first.
+    /// A heading other than the first.
     Heading,
-    /// The description or the keywords for machines.
+    /// The meta description or keywords.
     Description,
     /// The title or the first heading.
     Title,
-    /// A section, breadcrumb or category that the page is filed under.
+    /// A section, breadcrumb or category of the page.
     Section,
 }
 
 impl Place {
-    /// What a word at this place counts of one in the text.
+    /// Weight relative to a word in the main content.
     pub(crate) const fn weight(self) -> f32 {
         match self {
             Self::Beside => 0.25,
@@ -57,42 +57,42 @@ impl Place {
     }
 }
 
-/// How a word or a term stands in a page.
+/// Occurrences of a word or term on a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Hits {
-    /// As the page writes it the first time at its best place, lower case.
+    /// The first spelling at its best place, in lower case.
     pub(crate) shown: String,
-    /// How often, weighted by place.
+    /// Number of occurrences, weighted by place.
     pub(crate) weighted: f32,
-    /// How often.
+    /// Number of occurrences.
     pub(crate) count: u32,
     /// Its best place.
     pub(crate) place: Place,
 }
 
-/// What was read of a page.
+/// The evidence on a page.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    /// Its language.
+    /// The page's language.
     pub(crate) language: Language,
-    /// The taxonomy's terms in it.
+    /// Taxonomy terms found on the page.
     pub(crate) terms: HashMap<TermId, Hits>,
-    /// Its words in order of their first place.
+    /// Words in order of first occurrence.
     words: Vec<Word>,
-    /// Number of words in its content.
+    /// Number of words in the main content.
     pub(crate) n_words: usize,
-    /// Types of schema.org and of Open Graph that it gives itself.
+    /// schema.org and Open Graph types of the page.
     pub(crate) types: Vec<String>,
-    /// Its address, path and query in lower case.
+    /// URL path and query in lower case.
     pub(crate) path: String,
-    /// Beginning of its text, for a model.
+    /// Beginning of the page's text, for a model.
     pub(crate) text: String,
-    /// Places of words in `words`.
+    /// Index into `words` by word.
     by_word: HashMap<Box<str>, usize>,
     n_read: usize,
 }
 
-/// A word of a page, with what the taxonomy knows of it.
+/// A word of a page, with its taxonomy terms.
 #[derive(Debug)]
 struct Word {
     hits: Hits,
@@ -102,7 +102,7 @@ struct Word {
 }
 
 impl Evidence {
-    /// Reads a page.
+    /// Collects the evidence on a page.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let blocks = blocks(document.root());
         let mut evidence = Self::default();
@@ -191,18 +191,18 @@ impl Evidence {
             &path.replace(['/', '-', '_', '.', '+'], " "),
             Place::Address,
         );
-        // Whatever stands before the public suffix names the site.
+        // The labels before the public suffix name the site.
         let names: Vec<&str> = host.split('.').collect();
         let name = names.iter().rev().nth(1).copied().unwrap_or_default();
         self.read(&name.replace('-', " "), Place::Text);
     }
 
-    /// Its words in order of their first place.
+    /// Words in order of first occurrence.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Hits> {
         self.words.iter().map(|word| &word.hits)
     }
 
-    /// Reads a text that stands at a place.
+    /// Adds a text found at `place`.
     fn read(&mut self, text: &str, place: Place) {
         if self.n_read >= WORDS_MAX {
             return;
@@ -227,7 +227,7 @@ impl Evidence {
         }
     }
 
-    /// The place of a word among the words; a new one is looked up once.
+    /// Index of a word in `words`; a new word is looked up in the taxonomy once.
     fn place_of(&mut self, word: &str) -> usize {
         if let Some(place) = self.by_word.get(word) {
             return *place;
@@ -243,7 +243,7 @@ impl Evidence {
         self.words.len() - 1
     }
 
-    /// Reads the phrases that the first of these words begins.
+    /// Counts the taxonomy phrases that start with the first of these words.
     fn read_phrases(&mut self, run: &[usize], place: Place) {
         for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
             let mut n_words = 1;
@@ -285,7 +285,7 @@ impl Hits {
         self.place = self.place.max(place);
     }
 
-    /// Counts one that is written so.
+    /// Counts one occurrence with this spelling.
     fn add_as(&mut self, place: Place, shown: &str) {
         if place > self.place && self.shown != shown {
             shown.clone_into(&mut self.shown);

@@ -1,4 +1,4 @@
-//! The labels of a run, from those of its pages.
+//! Merges the labels of all pages of a run.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ pub(crate) struct Joined {
     model: Option<Value>,
 }
 
-/// A label of several pages.
+/// A label assigned to several pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Shared {
     label: String,
-    /// Mean over all pages that have any label; a page without this one counts as 0.
+    /// Mean over all labelled pages; a page without this label counts as 0.
     #[serde(serialize_with = "crate::choose::digits")]
     confidence: f32,
-    /// Number of pages that have it.
+    /// Number of pages with this label.
     pages: usize,
 }
 
-/// What is read of a page's answer.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Found {
@@ -38,7 +38,7 @@ struct Found {
     model: Option<Value>,
 }
 
-/// Joins what was found on pages.
+/// Merges the findings of all pages.
 pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
     let pages: Vec<Found> = findings
         .iter()
@@ -58,7 +58,7 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
     }
 }
 
-/// The mean of each label over the pages that say anything, surest first.
+/// Averages each label over the labelled pages, most confident first.
 fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
     let mut sums: BTreeMap<&str, (f32, usize)> = BTreeMap::new();
     let mut n_pages = 0;

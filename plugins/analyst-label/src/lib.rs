@@ -1,4 +1,4 @@
-//! The analyst `label`: what a page is about, as labels with reasons.
+//! The `label` analyst: what a page is about, as labels with reasons.
 
 mod choose;
 mod custom;
@@ -18,25 +18,25 @@ use choose::Given;
 use evidence::Evidence;
 use taxonomy::Kind;
 
-/// Labels pages with topics and an industry of a built-in list, or with labels of the caller's own. It goes by what pages say of
-/// themselves (types of schema.org, sections, breadcrumbs, keywords) and by their words; a model, where there is one, chooses among the
-/// same labels.
+/// Assigns topics and an industry from a built-in taxonomy, or custom labels of the caller. The
+/// evidence is the page's own metadata (schema.org types, sections, breadcrumbs, keywords) and its
+/// words; a model, if available, selects among the same labels.
 pub struct Label;
 
-/// Most labels that can be asked for.
+/// Maximum number of labels in an answer.
 pub const COUNT_MAX: usize = 50;
-/// Labels given when nobody says how many.
+/// Default number of labels.
 const COUNT_DEFAULT: usize = 5;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Labels of the caller's own.
+    /// Custom labels.
     labels: Option<Vec<String>>,
-    /// The caller's words; they may name labels too.
+    /// The caller's prompt; it may list custom labels.
     prompt: Option<String>,
-    /// Most labels, 1 to [`COUNT_MAX`].
+    /// Maximum number of labels, 1 to [`COUNT_MAX`].
     count: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ const OPTIONS_SCHEMA: &str = r#"{
 
 trawl_sdk::export!(analyst: Label);
 
-/// The answer of one page.
+/// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
     labels: Vec<Given>,
@@ -74,7 +74,7 @@ impl Options {
     }
 }
 
-/// A page that was read, with what the rules say of it.
+/// The evidence on a page and the labels assigned by the rules.
 struct Page {
     evidence: Evidence,
     title: String,

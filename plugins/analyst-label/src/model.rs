@@ -1,4 +1,4 @@
-//! What a model is asked about a page's labels, and what is taken of its answer.
+//! The prompt that lets a model select labels, and the merge of its answer.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,23 +8,23 @@ use trawl_sdk::rank::{DATA_NOTE, Room, cut, data, holds, squeeze};
 use crate::choose::{Given, rounded};
 use crate::evidence::Evidence;
 
-/// Tokens that a label takes in an answer, about.
+/// Approximate answer tokens per label.
 const LABEL_TOKENS: u32 = 60;
-/// Longest prompt that is passed on, in characters.
+/// Maximum length of the caller's prompt in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Bytes of a page's text that are worth reading for its labels.
+/// Maximum page text in the prompt, in bytes; more does not improve labels.
 const TEXT_BYTES_MAX: usize = 12_000;
-/// Least room for text in tokens.
+/// Minimum token budget for the page text.
 const TEXT_TOKENS_MIN: usize = 60;
-/// Part of the model's confidence in the sum, when the rules found the label too.
+/// Weight of the model's confidence if the rules found the label too.
 const MODEL_PART: f32 = 0.6;
-/// What the model's confidence counts when the rules found nothing.
+/// Factor on the model's confidence if the rules did not find the label.
 const UNSUPPORTED: f32 = 0.8;
-/// The same without a quotation that stands in the page.
+/// The same without a quotation that occurs on the page.
 const UNQUOTED: f32 = 0.5;
-/// Shortest quotation that shows anything, in characters: any page has each shorter one somewhere.
+/// Minimum quotation length in characters; shorter strings occur on any page.
 const QUOTE_CHARS_MIN: usize = 8;
-/// Least confidence of a label that is given.
+/// Minimum confidence of a returned label.
 const CONFIDENCE_MIN: f32 = 0.15;
 
 const RULES: &str = "You label one web page. Choose from the offered labels those that fit the page as a whole, surest first, each with a confidence between 0 and 1 and a short quotation from the page that shows it, copied character by character. Choose no label that fits only a side remark. If none fits, give an empty list.";
@@ -42,7 +42,8 @@ struct SaidLabel {
     quote: String,
 }
 
-/// The question about a page; `None` when it has no text or the model no room for it.
+/// Builds the question about a page; `None` if the page has no text or the context window is too
+/// small.
 pub(crate) fn ask(
     evidence: &Evidence,
     title: &str,
@@ -77,7 +78,7 @@ pub(crate) fn ask(
         return None;
     }
     let bytes = room.bytes().min(TEXT_BYTES_MAX);
-    // Characters are bytes at least, so this many bytes are never exceeded by more than a script's width.
+    // `cut` counts characters, so text with multi-byte characters has to be cut again.
     let mut text = cut(&evidence.text, bytes);
     while text.len() > bytes {
         text = cut(text, text.chars().count() * bytes / text.len());
@@ -111,7 +112,8 @@ fn schema(offered: &[String], count: usize) -> Value {
     })
 }
 
-/// The labels after a reply, and what is to be said of the model. `known` are what the rules found.
+/// Merges the model's answer with the labels found by the rules (`known`), and returns the note
+/// about the model.
 pub(crate) fn take(
     evidence: &Evidence,
     title: &str,
@@ -129,7 +131,7 @@ pub(crate) fn take(
     let page = squeeze(&format!("{title} {}", evidence.text));
     let mut given: Vec<Given> = Vec::new();
     for said in said.labels {
-        // A label that was not offered is none, and one counts once.
+        // Ignores labels that were not offered, and duplicates.
         let is_offered =
             offered.contains(&said.label) && !given.iter().any(|own| own.label == said.label);
         if !is_offered || !said.confidence.is_finite() {

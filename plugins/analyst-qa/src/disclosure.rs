@@ -1,4 +1,4 @@
-//! Questions that open their answers: `<details>` and accordions.
+//! Disclosure widgets as questions and answers: `<details>` and accordions.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use trawl_sdk::{Document, Element, Kind, Node, Tag};
 use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
 use crate::question::is_question;
 
-/// How far out an accordion says that it is one.
+/// Maximum number of ancestors searched for an accordion class.
 const OUTER_MAX: usize = 8;
-/// Fewest characters of an answer under a summary that does not ask.
+/// Minimum answer length in characters if the summary is not a question.
 const ANSWER_CHARS_MIN: usize = 20;
 
-/// The pairs of the page's disclosures.
+/// The pairs of the page's disclosure widgets.
 pub(crate) fn pairs(document: &Document<'_>, language: Language) -> Vec<Pair> {
     let mut found = Found::default();
     let mut nodes = document.descendants();
@@ -45,7 +45,7 @@ fn begins_menu(element: Element<'_>) -> bool {
 #[derive(Default)]
 struct Found<'a> {
     pairs: Vec<Pair>,
-    /// Elements that open another, by its id, in page order.
+    /// Elements that control another one, with its id, in page order.
     openers: Vec<(Element<'a>, &'a str, Language)>,
     by_id: HashMap<&'a str, Element<'a>>,
 }
@@ -93,7 +93,7 @@ fn details(details: Element<'_>, language: Language) -> Option<Pair> {
     (is_said && !is_linked(details)).then(|| Pair::new(&question, &answer, From::FaqMarkup))?
 }
 
-/// The id of the element that this one opens.
+/// The id of the element that this one controls.
 fn opens<'a>(element: Element<'a>) -> Option<&'a str> {
     if element.attr("role") == Some("tab") {
         return None;
@@ -111,7 +111,7 @@ fn opens<'a>(element: Element<'a>) -> Option<&'a str> {
     (!id.is_empty() && !id.contains(['/', ' ', '.'])).then_some(id)
 }
 
-/// An opener with what it opens, when that is a question and its answer.
+/// A control and its panel, if they are a question and its answer.
 fn opened(opener: Element<'_>, panel: Element<'_>, language: Language) -> Option<Pair> {
     let question = flat_text(opener, true);
     let mut around = opener.ancestors().take(OUTER_MAX);
@@ -124,7 +124,7 @@ fn opened(opener: Element<'_>, panel: Element<'_>, language: Language) -> Option
     Pair::new(&question, &flat_text(panel, true), From::FaqMarkup)
 }
 
-/// A pair whose elements are named question and answer by their classes.
+/// A pair whose elements have `question` and `answer` classes.
 fn named(question: Element<'_>) -> Option<Pair> {
     let text = flat_text(question, true);
     if text.chars().count() > QUESTION_CHARS_MAX {
@@ -149,7 +149,7 @@ fn named(question: Element<'_>) -> Option<Pair> {
     Pair::new(&text, &flat_text(answer, true), From::FaqMarkup)
 }
 
-/// Whether a word of the element's classes is this one, as in `faq__question` or `faq-question`.
+/// Whether a class has this word as a part, as in `faq__question` or `faq-question`.
 fn names(element: Element<'_>, wanted: &str) -> bool {
     element.classes().any(|class| {
         let mut words = class.split(['-', '_']);
@@ -157,7 +157,7 @@ fn names(element: Element<'_>, wanted: &str) -> bool {
     })
 }
 
-/// Whether most of an element's text stands in links, so that it is a menu.
+/// Whether most of an element's text is links, as in a menu.
 fn is_linked(element: Element<'_>) -> bool {
     let (mut linked, mut all) = (0, 0);
     let mut inside = element.descendants();

@@ -1,4 +1,4 @@
-//! The best pairs of all pages of a run.
+//! Merges the best pairs of all pages of a run.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::Options;
 use crate::pair::{Distinct, From, Pair};
 use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
 
-/// Relevance that a passage keeps beside a pair that a page itself makes.
+/// Relevance factor of a passage relative to a pair on the page itself.
 const UNASKED: f32 = 0.85;
 
 /// The answer of a run.
@@ -31,12 +31,12 @@ struct Placed {
     score: f32,
     #[serde(skip)]
     is_passage: bool,
-    /// Whether a model chose it: it may answer in other words than the inquiry's.
+    /// Whether a model selected it: it may use other words than the inquiry.
     #[serde(skip)]
     is_chosen: bool,
 }
 
-/// What is read of a page's answer; anything else in it is left alone.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Found {
@@ -45,7 +45,7 @@ struct Found {
     model: Option<Value>,
 }
 
-/// Joins what was found on pages.
+/// Merges the findings of all pages.
 pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
     let pages = findings.iter().map(|finding| {
         (
@@ -107,7 +107,7 @@ fn placed(pair: &Pair, url: &str, is_used: bool) -> Placed {
     }
 }
 
-/// Ranks the pairs of all pages of one language as one collection.
+/// Ranks the pairs of all pages in one language as one collection.
 fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
     let statistics = inquiry.statistics(counts.iter().copied());
     let mut ranking = inquiry.ranking();
@@ -129,7 +129,7 @@ fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
     }
 }
 
-/// What is said of the model: used if any page's answer is its, else why it was not.
+/// The note about the model: used if any page used it, otherwise the reason why not.
 fn model_of<'v>(notes: impl Iterator<Item = &'v Value>) -> Option<Value> {
     let notes: Vec<&Value> = notes.collect();
     let used = notes.iter().find(|note| note["used"] == true);

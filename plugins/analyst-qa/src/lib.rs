@@ -1,4 +1,4 @@
-//! The analyst `qa`: questions with their answers, each answer as it stands in the page.
+//! The `qa` analyst: questions and answers, each answer quoted verbatim from the page.
 
 mod disclosure;
 mod headings;
@@ -17,22 +17,23 @@ use trawl_sdk::{Failure, Info};
 
 use page::Page;
 
-/// Finds questions and their answers: what pages mark as such (FAQ markup, accordions, definition lists, headings that ask), and the
-/// passages that answer an inquiry best (BM25). A model, where there is one, words questions to quotations.
+/// Finds questions and answers: those marked up on the page (FAQ markup, accordions, definition
+/// lists, headings that are questions), and the passages that best answer an inquiry (BM25). A
+/// model, if available, writes questions for quoted passages.
 pub struct Qa;
 
-/// Most pairs that can be asked for.
+/// Maximum number of pairs in an answer.
 pub const COUNT_MAX: usize = 100;
-/// Pairs given when nobody says how many.
+/// Default number of pairs.
 const COUNT_DEFAULT: usize = 10;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// What is asked, or the topic that questions are to be about.
+    /// The question, or the topic of the questions.
     prompt: Option<String>,
-    /// Most pairs, 1 to [`COUNT_MAX`].
+    /// Maximum number of pairs, 1 to [`COUNT_MAX`].
     count: Option<usize>,
 }
 
@@ -49,7 +50,7 @@ const OPTIONS_SCHEMA: &str = r#"{
 trawl_sdk::export!(analyst: Qa);
 
 impl Options {
-    /// The inquiry; `None` when there is none.
+    /// The inquiry, if any.
     fn prompt(&self) -> Option<&str> {
         let prompt = self.prompt.as_deref().map(str::trim);
         prompt.filter(|prompt| !prompt.is_empty())

@@ -1,4 +1,4 @@
-//! What a model is asked about a page, and what is taken of its answer.
+//! The prompt that lets a model write questions, and the verification of its answer.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,15 +11,15 @@ use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
 use crate::question::is_question;
 use crate::rank::{Inquiry, rounded};
 
-/// Tokens that a pair takes in an answer, about.
+/// Approximate answer tokens per pair.
 const PAIR_TOKENS: u32 = 120;
-/// Longest inquiry that is passed on, in characters.
+/// Maximum length of the inquiry in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Fewest characters of a quotation: less answers nothing.
+/// Minimum quotation length in characters.
 const QUOTE_CHARS_MIN: usize = 8;
-/// What a checked pair is worth when nothing is asked.
+/// Worth of a verified pair without an inquiry.
 const WORTH: f32 = 0.7;
-/// Least relevance of a checked pair: the model saw that it answers, whichever words it uses.
+/// Minimum relevance of a verified pair: the model judged it an answer, whatever its words.
 const RELEVANCE: f32 = 0.5;
 
 const RULES: &str = "You write questions that the numbered passages of one web page answer. For each question give the number of the passage and a quotation from it that is the whole answer: copied character by character, at least a clause, never changed, shortened inside or translated. Write the question in the language of the passage. Use no knowledge of your own. If there is an inquiry, give only pairs that answer it; if nothing answers it, give an empty list.";
@@ -35,7 +35,8 @@ struct SaidPair {
     quote: String,
 }
 
-/// The question about a page; `None` when it has no text or the model no room for any.
+/// Builds the question about a page; `None` if the page has no text or the context window is too
+/// small.
 pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
     let affordable = (model.answer_tokens / PAIR_TOKENS).max(1) as usize;
     let count = options.count().min(affordable);
@@ -72,7 +73,7 @@ pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Questi
     Some(question)
 }
 
-/// The passages that fit, best ones chosen, in page order, numbered.
+/// The passages that fit, best first, then numbered in page order.
 fn offered(page: &Page, mut room: Room) -> String {
     let mut order: Vec<usize> = (0..page.passages.len()).collect();
     order.sort_by(|one, other| {
@@ -115,7 +116,7 @@ fn schema(count: usize) -> Value {
     })
 }
 
-/// Takes what stands the checks into the page; what is to be said of the model.
+/// Adds the verified pairs to the page and returns the note about the model.
 pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Value {
     let Reply::Answer(answer) = reply else {
         return reply.note();
@@ -130,7 +131,7 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
     let mut pairs: Vec<Pair> = pairs.take(options.count()).collect();
     if !pairs.is_empty() {
         score(page, options, &mut pairs);
-        // What a model worded replaces passages under a heading, not what the page itself asks.
+        // The model's questions replace passages below a heading, but not the page's own questions.
         page.pairs.retain(|pair| pair.from != From::Passage);
         page.pairs.extend(pairs);
         page.pairs
@@ -139,7 +140,7 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
     reply.note()
 }
 
-/// A pair whose answer stands in the page and whose question claims nothing that does not.
+/// A pair whose answer occurs on the page and whose question adds no claim of its own.
 fn checked(page: &Page, options: &Options, said: &SaidPair) -> Option<Pair> {
     let question = squeeze(&said.question);
     let quote = squeeze(&said.quote);

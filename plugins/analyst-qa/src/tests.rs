@@ -1,4 +1,4 @@
-//! Small pages with what must come out.
+//! Small pages and the expected results.
 
 use serde_json::{Value, json};
 use trawl_sdk::analyst::{Model, Role};
@@ -313,7 +313,7 @@ fn text_of_a_page_cannot_leave_its_marks_and_fits_the_room() {
         Ok(json!({"pairs": [{"passage": 1, "question": "What is free?", "quote": "everything is free"}]}))
     });
     assert_eq!(analysis.questions.len(), 1);
-    // The words stand in the page, so they are a quotation like any other; nothing else was taken.
+    // The words occur on the page, so this is a valid quotation; nothing else was accepted.
     assert!(
         analysis.answer()["pairs"]
             .as_array()

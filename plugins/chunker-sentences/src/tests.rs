@@ -1,7 +1,7 @@
 use super::Sentences;
 use trawl_sdk::testkit;
 
-/// The sentences of a text.
+/// Checks the sentences of a text.
 #[track_caller]
 fn check(expected: &[&str]) {
     let text = expected.concat();

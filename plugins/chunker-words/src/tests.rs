@@ -9,7 +9,7 @@ fn check(text: &str, value: u32, expected: &[&str]) {
     assert_eq!(testkit::pieces::<Words>(text, value), expected, "{text:?}");
 }
 
-/// The words of a text, each with the marks behind it, separated by bars.
+/// Checks the words of a text, separated by bars; each includes the marks after it.
 #[track_caller]
 fn check_words(expected: &str) {
     let text = expected.replace('|', "");

@@ -1,12 +1,14 @@
-//! What the app router of Next.js sends: rows of React's stream, in pieces as strings.
+//! The flight data of the Next.js app router: rows of the React Server Components stream, delivered
+//! as string chunks.
 
 use serde_json::{Map, Value};
 use trawl_sdk::embedded::{self, Budget};
 
-/// Longest id of a row and length of a text, in bytes.
+/// Maximum length of a row id and of a text length, in bytes.
 const NUMBER_BYTES_MAX: usize = 8;
 
-/// The string in the argument of one `__next_f.push`, as in `[1,"…"]`; `None` when it brings none.
+/// The string in the argument of a `__next_f.push` call such as `[1,"…"]`; `None` if it carries
+/// none.
 pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
     let rest = argument
         .trim_ascii_start()
@@ -22,7 +24,7 @@ pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
     }
 }
 
-/// The rows of all pieces joined that hold values: JSON and texts, by id.
+/// The rows of the joined chunks that carry JSON or text, by id.
 pub(crate) fn rows(stream: &str, budget: &mut Budget) -> Map<String, Value> {
     let mut rows = Map::new();
     let mut rest = stream;
@@ -42,7 +44,7 @@ pub(crate) fn rows(stream: &str, budget: &mut Budget) -> Map<String, Value> {
     rows
 }
 
-/// `2a:T10,…`: a text of so many bytes (in hexadecimal), with anything in it.
+/// `2a:T10,…`: an arbitrary text of this length in bytes (hexadecimal).
 fn text_row(rows: &str) -> Option<(&str, &str, &str)> {
     let (id, rest) = split_id(rows)?;
     let rest = rest.strip_prefix('T')?;
@@ -52,7 +54,8 @@ fn text_row(rows: &str) -> Option<(&str, &str, &str)> {
     Some((id, text, after))
 }
 
-/// `2a:{…}`. Rows with a letter before their value (modules, hints, errors) are for the framework alone.
+/// `2a:{…}`. Rows with a letter before the value (modules, hints, errors) are internal to the
+/// framework.
 fn json_row<'a>(line: &'a str, budget: &mut Budget) -> Option<(&'a str, Value)> {
     let (id, json) = split_id(line)?;
     if !json.starts_with(['{', '[', '"']) {
@@ -68,7 +71,7 @@ fn split_id(row: &str) -> Option<(&str, &str)> {
     is_id.then_some((id, rest))
 }
 
-/// Splits at a mark that stands within the first few bytes.
+/// Splits at a delimiter within the first few bytes.
 fn split_near(text: &str, mark: u8) -> Option<(&str, &str)> {
     let head = &text.as_bytes()[..text.len().min(NUMBER_BYTES_MAX + 1)];
     let at = head.iter().position(|&byte| byte == mark)?;

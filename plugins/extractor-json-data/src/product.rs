@@ -1,9 +1,9 @@
-//! The product that a page is about, from whichever source has it, in one form.
+//! The product of a page, normalized from any source.
 
 use serde_json::{Map, Number, Value};
 use trawl_sdk::embedded::{self, has_type};
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
 /// Types that are products.
@@ -18,13 +18,13 @@ const PRODUCT_TYPES: [&str; 8] = [
     "ProductWithOffers",
 ];
 
-/// Items in an answer that are looked at.
+/// Maximum number of items examined per answer.
 const ITEMS_MAX: usize = 100_000;
 
-/// Images that are told.
+/// Maximum number of images.
 const IMAGES_MAX: usize = 50;
 
-/// Sources whose values are JSON in which items of schema.org may stand.
+/// Sources whose values may contain schema.org items.
 const JSON_SOURCES: [&str; 9] = [
     "json_ld",
     "next_data",
@@ -37,9 +37,11 @@ const JSON_SOURCES: [&str; 9] = [
     "other_scripts",
 ];
 
-/// The product in what was found: `name`, `description`, `url`, `image` (list), `brand`, `category`, `color`, `sku`, `mpn`, `gtin`, `offers`
-/// (`price`, `low_price`, `high_price`, `currency`, `availability`, `condition`) and `rating` (`value`, `count`, `best`), each as far as it is told.
-/// What the first source leaves open, the next ones fill in. `None` when there is none.
+/// The product in the collected data: `name`, `description`, `url`, `image` (list), `brand`,
+/// `category`, `color`, `sku`, `mpn`, `gtin`, `offers` (`price`, `low_price`, `high_price`,
+/// `currency`, `availability`, `condition`) and `rating` (`value`, `count`, `best`), as far as
+/// known. Fields missing in the first source are filled in from the next ones. `None` if there is
+/// no product.
 pub(crate) fn find(found: &Object) -> Option<Value> {
     let mut product = Object::new();
     for source in JSON_SOURCES {
@@ -72,7 +74,7 @@ pub(crate) fn find(found: &Object) -> Option<Value> {
         .then_some(Value::Object(product))
 }
 
-/// The first product of a value, one with an offer before one without.
+/// The first product in a value; a product with an offer is preferred.
 fn best(value: &Value) -> Option<&Object> {
     let is_product = |item: &&Object| has_type(item, &PRODUCT_TYPES);
     let items = || embedded::items(std::slice::from_ref(value)).take(ITEMS_MAX);
@@ -92,7 +94,8 @@ fn best(value: &Value) -> Option<&Object> {
     }
 }
 
-/// An item of microdata or RDFa in the form of JSON-LD. Items are only so deep, so recursion is bounded.
+/// Converts a microdata or RDFa item to JSON-LD. The depth of items is limited, so the recursion is
+/// bounded.
 fn as_json_ld(item: &Value) -> Value {
     let Some(properties) = item.get("properties").and_then(Value::as_object) else {
         return item.clone();
@@ -119,7 +122,7 @@ fn is_product(open_graph: &Object) -> bool {
         || open_graph.contains_key("product:price:amount")
 }
 
-/// Open Graph's properties under the names of schema.org.
+/// Open Graph properties under their schema.org names.
 fn of_open_graph(open_graph: &Object) -> Object {
     const NAMES: [(&str, &str); 10] = [
         ("name", "og:title"),
@@ -156,7 +159,7 @@ fn of_open_graph(open_graph: &Object) -> Object {
     product
 }
 
-/// Fills what is not known yet from an item of schema.org.
+/// Fills in missing fields from a schema.org item.
 fn fill(product: &mut Object, item: &Object) {
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value
@@ -195,7 +198,7 @@ fn is_address(value: &Value) -> bool {
         .is_some_and(|text| text.starts_with("http") || text.starts_with('/'))
 }
 
-/// The text of a property: itself, or the name of what it is.
+/// The text of a property: its value, or the name of the item it refers to.
 fn text(item: &Object, name: &str) -> Option<Value> {
     let value = item.get(name)?;
     plain(value).map(|text| Value::from(embedded::decode_entities(&text).into_owned()))
@@ -215,7 +218,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// Addresses of the images.
+/// URLs of the images.
 fn images(item: &Object) -> Option<Value> {
     let image = item.get("image")?;
     let several = match image {
@@ -237,7 +240,7 @@ fn images(item: &Object) -> Option<Value> {
     (!images.is_empty()).then_some(Value::Array(images))
 }
 
-/// The offer with a price, the first of several; a group's from its variants.
+/// The first offer with a price; for a product group, that of a variant.
 fn offers(item: &Object) -> Option<Value> {
     let offers = ["offers", "hasVariant"]
         .into_iter()
@@ -298,7 +301,7 @@ fn rating(item: &Object) -> Option<Value> {
     told.contains_key("value").then_some(Value::Object(told))
 }
 
-/// A number when the text is one, otherwise the text as it is: `1.299,00` means this here and that there.
+/// The number in a text, otherwise the text itself: the format of `1.299,00` depends on the locale.
 fn amount(text: &str) -> Value {
     match text.trim().parse::<Number>() {
         Ok(number) => Value::Number(number),
@@ -306,7 +309,7 @@ fn amount(text: &str) -> Value {
     }
 }
 
-/// A term without the address of its vocabulary: `InStock`.
+/// A term without the URL of its vocabulary: `InStock`.
 fn short(term: &str) -> &str {
     term.rsplit(['/', '#'])
         .next()

@@ -1,4 +1,4 @@
-//! Each source of data on a page of its own.
+//! Each data source on its own page.
 
 use extractor_json_data::JsonData;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn microdata_items_may_refer_to_elements_elsewhere() {
         "<div itemscope itemref='a b none'></div><p id=a>Name: <span itemprop=name>N</span></p><p id=b itemprop=note>x</p>",
         json!({"microdata": [{"type": [], "properties": {"name": ["N"], "note": ["x"]}}]}),
     );
-    // An item that refers to itself, or to one that refers back.
+    // An item that refers to itself, directly or through another item.
     check(
         "<div itemscope id=a itemref=a><i itemprop=x>1</i></div>",
         json!({"microdata": [{"type": [], "properties": {"x": ["1"]}}]}),

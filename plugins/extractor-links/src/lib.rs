@@ -1,12 +1,14 @@
-//! The extractor `links`: every link of a page.
+//! The `links` extractor: all links of a page.
 
 use std::collections::HashSet;
 
 use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source, Tag};
 
-/// Gives the absolute `http` and `https` addresses that `<a href>` and `<area href>` lead to, in page order, each once.
+/// Lists the absolute `http` and `https` URLs of `<a href>` and `<area href>` in page order,
+/// without duplicates.
 ///
-/// A fragment names a place on a page, not another page: it is cut off, and a link that is nothing but a fragment is no link.
+/// Fragments are removed, since they refer to a place on a page. A link with only a fragment is
+/// skipped.
 pub struct Links;
 
 trawl_sdk::export!(extractor: Links);
@@ -40,7 +42,7 @@ impl Extractor for Links {
             if !matches!(element.tag(), Tag::A | Tag::Area) {
                 continue;
             }
-            // Most repeats are spelled the same: those cost no parsing.
+            // Most duplicates have the same spelling and need no parsing.
             if let Some(href) = element.attr("href")
                 && seen_hrefs.insert(href)
                 && let Some(link) = target(document, href)
@@ -53,7 +55,7 @@ impl Extractor for Links {
     }
 }
 
-/// Where an `href` leads; `None` when that is no other page.
+/// Absolute target of an `href`; `None` unless it is another page.
 fn target(document: &Document, href: &str) -> Option<String> {
     let href = href.trim_ascii();
     if href.is_empty() || href.starts_with('#') {

@@ -1,4 +1,4 @@
-//! Small pages with what must come out.
+//! Small pages and the expected results.
 
 mod pages;
 
@@ -25,7 +25,7 @@ fn links(answer: &Value) -> &[Value] {
     answer["links"].as_array().expect("links")
 }
 
-/// The addresses of the relevant links, without the site's own host.
+/// Relevant URLs without the site's host.
 fn relevant(answer: &Value) -> Vec<String> {
     let relevant = links(answer).iter().filter(|link| link["relevant"] == true);
     relevant
@@ -84,7 +84,7 @@ fn most_links_are_taken_for_what_they_are() {
     }
 }
 
-/// Links rightly called relevant, links called relevant, links that are.
+/// (true positives, links called relevant, links that are relevant).
 fn measure_asked(cases: &[Asked]) -> (usize, usize, usize) {
     let mut sum = (0, 0, 0);
     for (prompt, list, expected) in cases {

@@ -1,6 +1,7 @@
-//! Links with what a person says of them. The first half of each list was looked at while the rules were made; the second was not.
+//! Manually labelled links. The first half of each list was used while developing the rules; the
+//! second half was held out.
 
-/// An address under `https://site.example`, the text of the link, the type.
+/// A path under `https://site.example`, the anchor text, and the expected type.
 pub(super) type Typed = (&'static str, &'static str, &'static str);
 
 pub(super) const TYPES_SEEN: &[Typed] = &[
@@ -91,8 +92,8 @@ pub(super) const TYPES_UNSEEN: &[Typed] = &[
     ("/gallery", "Gallery", "media"),
 ];
 
-/// A page: what is asked, its links by address and text (those that begin with `!` stand in the footer, with `^` in the navigation),
-/// and the addresses that are relevant.
+/// A page: the prompt, its links by path and text (prefix `!` puts a link in the footer, `^` in the
+/// navigation), and the relevant paths.
 pub(super) type Asked = (
     &'static str,
     &'static [(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! Small pages with what must come out.
+//! Small pages and the expected results.
 
 mod pages;
 
@@ -19,7 +19,8 @@ fn first(answer: &Value) -> &str {
     answer["labels"][0]["label"].as_str().unwrap_or_default()
 }
 
-/// Counts of (right first label, pages; right industry, pages that have one).
+/// (pages with the right first label, pages with the right industry, pages with an
+/// industry).
 fn measure(cases: &[Case]) -> (usize, usize, usize) {
     let (mut topics, mut industries, mut with_industry) = (0, 0, 0);
     for (name, html, expected, industry) in cases {
@@ -63,7 +64,7 @@ fn most_pages_get_the_label_that_a_person_gives() {
 
 #[test]
 fn confidences_keep_about_what_they_promise() {
-    // Of all labels given with a confidence, at least about that share is right, in each of three bands.
+    // In each of three bands, the share of correct labels is at least about the mean confidence.
     let mut bands = [(0.0_f64, 0_usize, 0_usize); 3];
     for (_, html, expected, _) in SEEN.iter().chain(UNSEEN) {
         for given in analyse(html, json!({}))["labels"]
@@ -210,7 +211,7 @@ fn a_quotation_of_a_few_letters_grounds_nothing() {
     };
     let (long, reason) = confidence("It is maple");
     assert!(reason.contains("“It is maple”"), "{reason}");
-    // Seven characters stand on any page; eight are taken.
+    // Seven characters occur on any page; eight are accepted.
     let (short, reason) = confidence("s maple");
     assert!(!reason.contains('“'), "{reason}");
     assert!(short.as_f64() < long.as_f64(), "{short} {long}");
