@@ -25,9 +25,9 @@ use sources::Sources;
 /// | source | form |
 /// |---|---|
 /// | `json_ld` | list of values; a `@graph` is not flattened |
-/// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [values]}}`; values are texts and items |
+/// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [text or item]}}` |
 /// | `open_graph`, `twitter` | property → text, or list of texts if repeated |
-/// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the application state |
+/// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the state |
 /// | `next_flight` | row id → value |
 /// | `sveltekit` | `{fetched: [{url, status, body}], …}` |
 /// | `window_state` | name → value, of other assignments |

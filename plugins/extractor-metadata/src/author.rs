@@ -1,14 +1,14 @@
-//! Names of authors, freed from what stands around them.
+//! Cleans up the names of authors.
 
 use crate::months::month_of;
 
-/// Longest name, in characters.
+/// Maximum name length in characters.
 const NAME_CHARS_MAX: usize = 100;
 
-/// Most words of a name that the page shows but does not mark as data.
+/// Maximum number of words in a name from visible text.
 const SHOWN_WORDS_MAX: usize = 8;
 
-/// What stands before a name, in several languages; longer ones first where one begins another.
+/// Words before a name, in several languages; a longer prefix precedes its own prefixes.
 const LEADS: [&str; 24] = [
     "written by",
     "posted by",
@@ -36,7 +36,7 @@ const LEADS: [&str; 24] = [
     "著者:",
 ];
 
-/// What ends a name when it follows.
+/// Words and marks that end a name.
 const ENDS: [&str; 15] = [
     " | ",
     " • ",
@@ -55,13 +55,13 @@ const ENDS: [&str; 15] = [
     " » ",
 ];
 
-/// Words in names that have no capital.
+/// Name particles in lower case.
 const SMALL_WORDS: [&str; 24] = [
     "and", "und", "et", "y", "e", "en", "de", "da", "do", "dos", "del", "della", "di", "du", "la",
     "le", "van", "von", "der", "den", "ter", "bin", "al", "of",
 ];
 
-/// Words that are no names, whatever says so.
+/// Words that are never names.
 const NO_NAMES: [&str; 14] = [
     "posted",
     "published",
@@ -79,7 +79,7 @@ const NO_NAMES: [&str; 14] = [
     "view all posts",
 ];
 
-/// All names joined, each once; `None` when there is none.
+/// All distinct names joined; `None` without any.
 pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     for name in names {
@@ -91,20 +91,21 @@ pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> 
     (!kept.is_empty()).then(|| kept.join("; "))
 }
 
-/// A name that stands in data: only what is no name is refused.
+/// A name from structured data: accepted unless it is clearly not a name.
 pub(crate) fn of_data(text: &str) -> Option<String> {
     let name = without_lead(text.trim()).trim_matches([',', ';', ':', '|', ' ']);
     is_name(name).then(|| name.to_owned())
 }
 
-/// A name that the page shows, with a lead before it or something after it. Parts that stand in elements of their own are lines.
+/// A name from visible text, with a lead before it or other text after it. Text of nested elements
+/// is on lines of its own.
 pub(crate) fn of_shown(text: &str) -> Option<String> {
-    // A line that is nothing but a lead is followed by the name.
+    // A line with only a lead is followed by the name.
     let mut lines = text.lines().filter(|line| !is_lead(line));
     of_line(lines.next()?)
 }
 
-/// The name in a text that begins with a lead, or in the next one when it is nothing else.
+/// The name in a text that starts with a lead, or in the next text if the first is only a lead.
 pub(crate) fn of_led(text: &str, next: Option<&str>) -> Option<String> {
     if is_lead(text) {
         return of_line(next?);
@@ -160,7 +161,8 @@ fn trimmed(name: &str) -> &str {
     name.trim_matches([',', ';', ':', '|', ' ', '-', '–', '—', '(', '#', '»'])
 }
 
-/// Whether the words are those of names, not of a sentence: few, and nearly all with a capital where there are capitals.
+/// Whether the words look like names and not like a sentence: few, and nearly all capitalized in
+/// scripts with capitals.
 fn are_names(name: &str) -> bool {
     let words: Vec<&str> = name
         .split([' ', ','])
@@ -175,7 +177,7 @@ fn are_names(name: &str) -> bool {
 
 fn without_lead(text: &str) -> &str {
     let mut text = text;
-    // A lead may stand twice: `Author: By A. Person`.
+    // The lead may be repeated: `Author: By A. Person`.
     for _ in 0..2 {
         let lead = LEADS.iter().find(|lead| {
             let head = text.get(..lead.len());
@@ -205,7 +207,7 @@ fn is_name(name: &str) -> bool {
         && !NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Where the part begins, compared without ASCII case.
+/// Finds a substring, ignoring ASCII case.
 fn find(text: &str, part: &str) -> Option<usize> {
     let part = part.as_bytes();
     let at = text

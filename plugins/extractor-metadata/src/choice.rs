@@ -1,4 +1,4 @@
-//! Which of several sources is believed.
+//! Chooses between the sources of each field.
 
 use trawl_sdk::Document;
 
@@ -9,7 +9,7 @@ use crate::schema::Schema;
 use crate::seen::{Seen, SeenDate};
 use crate::{Known, author};
 
-/// `meta` names that hold the author, the surest first.
+/// `meta` names of the author, most reliable first.
 const AUTHOR_NAMES: [&str; 13] = [
     "author",
     "article:author",
@@ -26,7 +26,7 @@ const AUTHOR_NAMES: [&str; 13] = [
     "og:author",
 ];
 
-/// `meta` names that hold the day of publication, the surest first.
+/// `meta` names of the publication date, most reliable first.
 const PUBLISHED_NAMES: [&str; 27] = [
     "article:published_time",
     "datepublished",
@@ -57,7 +57,7 @@ const PUBLISHED_NAMES: [&str; 27] = [
     "book:release_date",
 ];
 
-/// `meta` names that hold the day of the last change.
+/// `meta` names of the modification date, most reliable first.
 const MODIFIED_NAMES: [&str; 10] = [
     "article:modified_time",
     "og:updated_time",
@@ -71,13 +71,13 @@ const MODIFIED_NAMES: [&str; 10] = [
     "revised",
 ];
 
-/// Share of the words of a title that a shown headline must have, in percent.
+/// Minimum share of a title's words that a visible headline must contain, in percent.
 const LIKENESS_MIN: usize = 50;
 
-/// Languages and regions that write the month before the day.
+/// Languages and locales that write the month before the day.
 const MONTH_FIRST: [&str; 5] = ["en-us", "en_us", "en", "en-ph", "fil"];
 
-/// Everything that was found, and how to choose from it.
+/// All candidates, and the choice between them.
 pub(crate) struct Choice<'a> {
     document: &'a Document<'a>,
     head: Head<'a>,
@@ -227,7 +227,8 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// What the page shows as its title: the `h1` that says what the title does, else what data and previews say.
+    /// The visible title: the `h1` that matches the title, otherwise the title in structured data
+    /// or previews.
     fn headline(&self) -> Option<String> {
         let site = self.site_name();
         let cut = |title: &str| without_site(title, site.as_deref(), self.domain).to_owned();
@@ -276,7 +277,7 @@ impl<'a> Choice<'a> {
         };
         let mut candidates = self.authors().into_iter().flatten();
         let first = candidates.next()?;
-        // A site that names itself as the author may name the person elsewhere.
+        // If the site names itself as the author, the person may be named elsewhere.
         let other = if is_site(&first) {
             candidates.find(|name| !is_site(name))
         } else {
@@ -285,7 +286,7 @@ impl<'a> Choice<'a> {
         Some(other.unwrap_or(first))
     }
 
-    /// What each source says of the author, the surest first.
+    /// The author by source, most reliable first.
     fn authors(&self) -> [Option<String>; 6] {
         let of_schema = self.schema.authors();
         let of_schema = of_schema.iter().filter_map(|name| author::of_data(name));
@@ -301,7 +302,7 @@ impl<'a> Choice<'a> {
         ]
     }
 
-    /// The name behind a "by" that stands near the headline.
+    /// The name after a "by" near the headline.
     fn led_author(&self) -> Option<String> {
         let texts = &self.seen.texts;
         let following = texts.iter().skip(1).map(Some).chain([None]);
@@ -320,7 +321,7 @@ impl<'a> Choice<'a> {
         )
     }
 
-    /// The name that stands in the element whose class is surest.
+    /// The name in the element with the most reliable class.
     fn classed_author(&self) -> Option<String> {
         let names = self.seen.classed_authors.iter();
         let names = names.filter_map(|(place, text)| Some((place, author::of_shown(text)?)));

@@ -1,22 +1,22 @@
-//! What classes and ids say of an element.
+//! Hints in classes and ids.
 
-/// What the words of a name say, a bit each.
+/// A set of hints, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks(u8);
 
 impl Marks {
-    /// It is not the page's own text: answers to it, and ways to other pages.
+    /// Not the page's own text: comments, links to other pages.
     pub(crate) const OTHER: Self = Self(1);
-    /// It may be the name of an author.
+    /// May be the name of an author.
     pub(crate) const AUTHOR: Self = Self(2);
-    /// It may be a date.
+    /// May be a date.
     pub(crate) const DATE: Self = Self(4);
-    /// It is about the first publication.
+    /// Relates to the first publication.
     pub(crate) const PUBLISHED: Self = Self(8);
-    /// It is about a change.
+    /// Relates to a modification.
     pub(crate) const CHANGED: Self = Self(16);
 
-    /// What the words in this text say, compared without case. One pass over the text.
+    /// The hints of the words in this text, ignoring case, in one pass.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut marks = Self::default();
@@ -43,7 +43,7 @@ impl Marks {
 const AUTHOR_DATE: Marks = Marks::AUTHOR.with(Marks::DATE);
 const PUBLISHED_DATE: Marks = Marks::PUBLISHED.with(Marks::DATE);
 
-/// The words that begin with a letter.
+/// The words that start with this letter.
 const fn words_from(first: u8) -> &'static [(&'static str, Marks)] {
     match first {
         b'a' => &[("author", Marks::AUTHOR)],
@@ -84,7 +84,7 @@ const fn words_from(first: u8) -> &'static [(&'static str, Marks)] {
     }
 }
 
-/// Classes that stand at the name of an author, from the surest to the least.
+/// Classes of an author's name, most reliable first.
 const AUTHOR_CLASSES: [&str; 12] = [
     "author-name",
     "author_name",
@@ -100,8 +100,8 @@ const AUTHOR_CLASSES: [&str; 12] = [
     "nickname",
 ];
 
-/// How sure it is that an element of these classes is the name of an author, 0 for the surest. Classes may have a prefix or suffix of
-/// the site: `post__author`, `author-1x2y`.
+/// How reliably an element of these classes is the name of an author, 0 being the most reliable.
+/// Classes may have a prefix or suffix of the site: `post__author`, `author-1x2y`.
 pub(crate) fn author_rank(classes: &str) -> Option<usize> {
     let classes = classes.to_ascii_lowercase();
     AUTHOR_CLASSES

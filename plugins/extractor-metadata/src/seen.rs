@@ -1,4 +1,4 @@
-//! What the body shows of author, dates and headline.
+//! Author, dates and headline in the body.
 
 use std::collections::VecDeque;
 
@@ -8,28 +8,29 @@ use crate::date::TEXT_BYTES_MAX;
 use crate::head::{attribute, some_text};
 use crate::names::{Marks, author_rank};
 
-/// Candidates of one kind that are remembered.
+/// Maximum number of candidates of one kind.
 const CANDIDATES_MAX: usize = 20;
 
-/// Nodes of an element that are looked at for its text.
+/// Maximum number of nodes visited for an element's text.
 const TEXT_NODES_MAX: usize = 80;
 
-/// Short texts before the first headline that are searched for a date and an author.
+/// Maximum number of short texts before the first headline that are searched for a date and an
+/// author.
 const TEXTS_BEFORE_HEADLINE_MAX: usize = 6;
 
-/// Short texts behind it.
+/// The same after the headline.
 const TEXTS_AFTER_HEADLINE_MAX: usize = 40;
 
-/// A date that an element tells.
+/// A date in an element.
 #[derive(Debug)]
 pub(crate) struct SeenDate {
     /// As written, for machines or people.
     pub(crate) text: String,
-    /// Whether it stands in an attribute, for machines.
+    /// Whether it is in an attribute and machine-readable.
     pub(crate) is_machine: bool,
 }
 
-/// Candidates from the body, in page order.
+/// Candidates in the body, in page order.
 #[derive(Debug, Default)]
 pub(crate) struct Seen<'a> {
     /// Texts of `h1`.
@@ -40,23 +41,23 @@ pub(crate) struct Seen<'a> {
     pub(crate) item_authors: Vec<String>,
     /// `rel=author`.
     pub(crate) linked_authors: Vec<String>,
-    /// Elements whose class names an author, with the rank of that class.
+    /// Elements with an author class, with the rank of that class.
     pub(crate) classed_authors: Vec<(usize, String)>,
     /// `itemprop=datePublished`.
     pub(crate) item_dates: Vec<SeenDate>,
     /// `itemprop=dateModified`.
     pub(crate) item_changes: Vec<SeenDate>,
-    /// `time` elements said to tell the publication.
+    /// `time` elements marked as publication time.
     pub(crate) published_times: Vec<SeenDate>,
     /// Other `time` elements.
     pub(crate) times: Vec<SeenDate>,
-    /// `time` elements said to tell a change.
+    /// `time` elements marked as modification time.
     pub(crate) changed_times: Vec<SeenDate>,
-    /// Elements whose class names a date.
+    /// Elements with a date class.
     pub(crate) classed_dates: Vec<String>,
     /// Short texts around the first headline.
     pub(crate) texts: VecDeque<String>,
-    /// The item of the first author, once one was seen.
+    /// The item of the first author, once found.
     authored: Option<Option<Node<'a>>>,
 }
 
@@ -126,7 +127,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether the element belongs to the item that the first author belongs to: others are of answers.
+    /// Whether the element belongs to the same item as the first author; other items are comments.
     fn is_of_first_item(&mut self, element: Element<'a>) -> bool {
         let item = element
             .ancestors()
@@ -203,18 +204,18 @@ fn is_article(node: Node<'_>) -> bool {
     matches!(tag, Some(Tag::Article | Tag::Main))
 }
 
-/// Whether the element is something beside the page's own text.
+/// Whether the element is not part of the page's own text.
 fn is_other(element: Element<'_>, marks: Marks, is_begun: bool, is_in_article: bool) -> bool {
     match element.tag() {
         Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
         Tag::Footer => !is_in_article,
         Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
-        // What holds the headline may be named after the column beside it.
+        // The container of the headline may be named after an adjacent column.
         _ => is_begun && marks.has(Marks::OTHER),
     }
 }
 
-/// What the element's classes and id say.
+/// Hints in the element's classes and id.
 fn marks_of(element: Element<'_>) -> Marks {
     let names = element
         .attrs()
@@ -224,7 +225,7 @@ fn marks_of(element: Element<'_>) -> Marks {
     })
 }
 
-/// The name in the element, when it has one of its own; otherwise its text.
+/// The text of the element's `itemprop=name`, or else its own text.
 fn name_inside(element: Element<'_>) -> Option<String> {
     if let Some(content) = attribute(element, "content") {
         return some_text(content);
@@ -243,7 +244,7 @@ fn name_inside(element: Element<'_>) -> Option<String> {
     }
 }
 
-/// The parts of the element's text that stand in elements of their own, a line each.
+/// The element's text, with the text of nested elements on lines of its own.
 fn name_text(element: Element<'_>) -> Option<String> {
     let text = raw_text(element, '\n')?;
     let lines: Vec<String> = text.split('\n').filter_map(some_text).collect();
@@ -261,12 +262,13 @@ fn date_of(element: Element<'_>) -> Option<SeenDate> {
     Some(SeenDate { text, is_machine })
 }
 
-/// The element's text, folded; `None` when it is empty or too long for a name, a date or a headline.
+/// The element's text with collapsed white space; `None` if it is empty or too long for a name, a
+/// date or a headline.
 fn short_text(element: Element<'_>) -> Option<String> {
     some_text(&raw_text(element, ' ')?)
 }
 
-/// The element's text with a mark where elements begin and end.
+/// The element's text with a mark at element boundaries.
 fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
     let mut text = String::new();
     let mut nodes = element.descendants();
@@ -284,7 +286,7 @@ fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
             {
                 nodes.skip_inside(node);
             }
-            // Words of neighbouring elements are words of their own.
+            // Words of adjacent elements are separate words.
             Kind::Element(_) => text.push(mark),
             Kind::TemplateContents => nodes.skip_inside(node),
             _ => {}

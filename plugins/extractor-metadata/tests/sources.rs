@@ -1,4 +1,4 @@
-//! Where each field is found.
+//! The sources of each field.
 
 use extractor_metadata::PageMetadata;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What selectors find, as texts.
+//! Evaluates selectors and returns the matches as texts.
 
 use trawl_sdk::xpath::{Item, Value};
 use trawl_sdk::{Document, Element, Failure, Kind, Node, Steps, Tag};
@@ -6,10 +6,10 @@ use trawl_sdk::{Document, Element, Failure, Kind, Node, Steps, Tag};
 use crate::TEXT_BYTES_MAX;
 use crate::selector::{FieldSelector, Query};
 
-/// Bytes of text that cost one step.
+/// Bytes of text per step.
 const BYTES_A_STEP: usize = 32;
 
-/// Attributes that hold an address; they are made absolute.
+/// Attributes that hold URLs; they are made absolute.
 const ADDRESSES: [&str; 6] = [
     "action",
     "formaction",
@@ -19,14 +19,14 @@ const ADDRESSES: [&str; 6] = [
     "xlink:href",
 ];
 
-/// Reads fields of one page.
+/// Reads the fields of a page.
 pub(crate) struct Picker<'a> {
     document: &'a Document<'a>,
     steps: &'a Steps,
     n_bytes: usize,
 }
 
-/// The texts of one field.
+/// The texts of a field.
 struct Texts {
     found: Vec<String>,
     n_max: usize,
@@ -37,7 +37,7 @@ impl Texts {
         self.found.len() >= self.n_max
     }
 
-    /// Adds a text unless the one before it is the same.
+    /// Adds a text unless it equals the one before it.
     fn add(&mut self, text: String) -> usize {
         if self.found.last() == Some(&text) {
             return 0;
@@ -60,7 +60,7 @@ impl<'a> Picker<'a> {
     /// The texts that a field's selectors match, one selector after the other, at most `n_max`.
     ///
     /// # Errors
-    /// The selectors take too many steps, or find too much text.
+    /// The selectors exceed the step limit or the text limit.
     pub(crate) fn pick(
         &mut self,
         field: &str,
@@ -100,7 +100,7 @@ impl<'a> Picker<'a> {
                     .map_err(|error| error.to_string())?;
                 match value {
                     Value::Nodes(items) => self.take(texts, items.into_iter(), attribute),
-                    // What `number` and `string` make of nothing is no match.
+                    // The result of `number` or `string` on an empty node set is not a match.
                     Value::Number(number) if number.is_nan() => Ok(()),
                     Value::String(text) if text.is_empty() => Ok(()),
                     value => self.add(texts, fold(&value.to_text())),
@@ -163,7 +163,7 @@ impl<'a> Picker<'a> {
         absolute.unwrap_or_else(|| value.trim().to_owned())
     }
 
-    /// `None` when there is nothing to give: white space between elements, a `meta` without `content`.
+    /// `None` if there is no value: white space between elements, a `meta` without `content`.
     fn text_of(&self, item: Item<'a>) -> Result<Option<String>, String> {
         let node = match item {
             Item::Attribute(attribute) => {
@@ -184,8 +184,8 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The text nodes inside, joined with one space, white space folded. What scripts, styles and templates hold is not text unless
-    /// the node is one.
+    /// The descendant text nodes, joined with a space, with collapsed white space. The content of
+    /// scripts, styles and templates is skipped unless the node is one.
     fn text_inside(&self, node: Node<'a>) -> Result<String, String> {
         let mut words = String::new();
         let mut inside = node.descendants();
@@ -209,7 +209,7 @@ fn is_code(element: Element<'_>) -> bool {
     matches!(element.tag(), Tag::Script | Tag::Style)
 }
 
-/// The words of a text with one space between them.
+/// Collapses white space.
 fn fold(text: &str) -> String {
     let mut words = String::new();
     add_words(&mut words, text);

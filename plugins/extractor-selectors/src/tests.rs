@@ -75,7 +75,7 @@ fn a_map_by_path_counts_the_exact_path_first_then_the_longest_beginning_then_the
     let field =
         |text: &str| json!([{"name": "x", "selectors": [format!("//*[.='{text}']"), "//title"]}]);
     let map = |keys: &[&str]| -> Value {
-        // Each key has a field of its own name.
+        // Each key has a field named after it.
         keys.iter()
             .map(|key| {
                 (
@@ -338,7 +338,7 @@ fn too_much_text_and_too_many_steps_are_failures() {
 
 #[test]
 fn deep_selectors_fit_on_a_small_stack() {
-    // A plugin in the server has half a mebibyte.
+    // A plugin in the server has a stack of half a mebibyte.
     let run = || {
         let page = testkit::page(&"<b>".repeat(400));
         let css = "* ".repeat(900) + "b";

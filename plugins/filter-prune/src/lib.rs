@@ -1,23 +1,24 @@
-//! The filter `prune`: keeps or drops parts of a page before any output is made.
+//! The `prune` filter: keeps or removes parts of a page before any output is produced.
 
 use trawl_sdk::{Document, Element, Failure, Filter, Info, Mask, Node, Selector, Tag};
 
-/// Keeps what `root_selector` matches, and drops what `exclude_selector` and the switches name.
+/// Keeps what `root_selector` matches, and removes what `exclude_selector` and the switches select.
 pub struct Prune;
 
-/// Options of [`Prune`]. They combine: whatever one of them drops stays dropped.
+/// Options of [`Prune`]. They combine: what any of them removes stays removed.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// CSS selector of the only elements to keep. When nothing matches, nothing stays.
+    /// CSS selector of the only elements to keep. Without a match, nothing is kept.
     root_selector: Option<String>,
-    /// CSS selector of elements to drop.
+    /// CSS selector of elements to remove.
     exclude_selector: Option<String>,
-    /// Drop images.
+    /// Remove images.
     images: bool,
-    /// Drop SVG drawings.
+    /// Remove SVG images.
     svg: bool,
-    /// Keep only the main part: what the page marks as main, else all but its navigation, header, footer and asides.
+    /// Keep only the main content: the element marked as main, or else everything but navigation,
+    /// header, footer and asides.
     main_only: bool,
 }
 
@@ -70,7 +71,7 @@ impl Filter for Prune {
     }
 }
 
-/// A caller's selector; an empty one is none.
+/// Parses a caller's selector; an empty one counts as absent.
 fn selector(option: &str, css: Option<&str>) -> Result<Option<Selector>, Failure> {
     let css = css.filter(|css| !css.trim_ascii().is_empty());
     css.map(Selector::parse)
@@ -115,7 +116,7 @@ fn is_main(element: Element<'_>) -> bool {
     element.tag() == Tag::Main || has_role(element, &["main"])
 }
 
-/// Navigation, asides, and the header and footer of the page (those of an article belong to it).
+/// Navigation, asides, and the header and footer of the page (but not those of an article).
 fn is_around_main(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Nav | Tag::Aside | Tag::Search => true,

@@ -1,11 +1,12 @@
-//! The filter `readability`: keeps a page's main body.
+//! The `readability` filter: keeps the main content of a page.
 //!
-//! 1. [`cut`] makes the page [`blocks`] of text in regions.
-//! 2. [`features`] tells of each block what it is like, what surrounds it and what the page is.
-//! 3. [`model`], learned from pages whose main body people marked, says how likely it belongs to the main body.
+//! 1. [`cut`] segments the page into [`blocks`] of text in regions.
+//! 2. [`features`] describes each block, its surroundings and the page.
+//! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
+//!    that a block belongs to it.
 //! 4. [`companions`] lets code, captions and cells follow the text around them.
-//! 5. [`choose`] takes the blocks that make the best of these probabilities.
-//! 6. [`mask`] keeps their nodes, and the pictures and tables among them.
+//! 5. [`choose`] selects the blocks with the best expected F1.
+//! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
 mod blocks;
 mod choose;
@@ -30,7 +31,7 @@ use crate::blocks::Page;
 use crate::features::{Features, Row};
 use crate::forest::ROWS;
 
-/// Keeps the main body of a page: the article, the documentation, the thread, the product, the list.
+/// Keeps the main content of a page: the article, documentation, thread, product or listing.
 pub struct Readability;
 
 trawl_sdk::export!(filter: Readability);
@@ -67,7 +68,7 @@ impl Filter for Readability {
     }
 }
 
-/// For each block how likely it belongs to the main body.
+/// For each block the probability that it belongs to the main content.
 fn probabilities(page: &Page<'_>) -> Vec<f32> {
     let features = Features::of(page);
     let mut rows = [const { Row::new() }; ROWS];

@@ -1,11 +1,12 @@
-//! From chosen blocks to the nodes that stay.
+//! From selected blocks to the nodes to keep.
 
 use trawl_sdk::Mask;
 
 use crate::blocks::{Mark, Page};
 
-/// The nodes that show the chosen blocks, the elements around them, and what stands without text among them: pictures, rules,
-/// empty cells. Elements that would hide chosen text give their place to what is in them.
+/// Keeps the nodes of the selected blocks, their ancestors, and content without text among them:
+/// images, rules, empty cells. Elements that would hide selected text are replaced by their
+/// content.
 pub(crate) fn of(page: &Page<'_>, chosen: &[bool]) -> Mask {
     let is_kept = kept_nodes(page, chosen);
     let mut mask = Mask::of(page.document);
@@ -47,7 +48,8 @@ fn kept_nodes(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     is_kept
 }
 
-/// For each region whether at least half of its text is chosen; one without text goes with the region around it.
+/// For each region whether at least half of its text is selected; a region without text follows its
+/// parent.
 fn main_regions(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     let mut chosen_units = vec![0.0; page.regions.len()];
     for (block, _) in page

@@ -1,4 +1,4 @@
-//! The filter on small pages of each kind.
+//! The filter on small pages of each type.
 
 use serde_json::json;
 use trawl_sdk::testkit;
@@ -12,7 +12,7 @@ const PROSE: [&str; 4] = [
     "It took the town eleven months to repair what the flood had broken in one night, but the new dam, finished in the spring, is twice as high as the one it replaced.",
 ];
 
-/// A page with the usual things around its body.
+/// A page with typical boilerplate around its body.
 fn around(title: &str, body: &str) -> String {
     format!(
         r#"<html><head><title>{title}</title></head><body>
@@ -28,7 +28,7 @@ fn paragraphs() -> String {
     PROSE.map(|text| format!("<p>{text}</p>")).concat()
 }
 
-/// The text of what the filter keeps.
+/// The text that the filter keeps.
 fn body_of(html: &str) -> String {
     let page = testkit::page(html);
     let mask = page.keep::<Readability>(json!({})).expect("a mask");

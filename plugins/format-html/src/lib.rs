@@ -1,17 +1,17 @@
-//! The format `html`: a page's HTML, as served or as filters left it.
+//! The `html` format: a page's HTML, as served or as filtered.
 
 mod serialise;
 
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
 
-/// Gives the decoded source as it is; when something has been left out of the page, what stays of it, serialised.
+/// Returns the decoded source; if filters removed something, the remaining tree is serialized.
 pub struct Html;
 
 /// Options of [`Html`].
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Leave out what only a browser needs: scripts, styles, comments, event handlers.
+    /// Omit what only a browser needs: scripts, styles, comments, event handlers.
     clean: bool,
 }
 

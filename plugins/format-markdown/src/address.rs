@@ -1,10 +1,11 @@
-//! Addresses of links and images.
+//! URLs of links and images.
 
 use std::borrow::Cow;
 
 use trawl_sdk::Document;
 
-/// An address made absolute. One that is absolute stays as the page wrote it, one that cannot be resolved too.
+/// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
+/// resolved.
 pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
     let href = href.trim_ascii();
     if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
@@ -15,7 +16,7 @@ pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, st
         let page = base.split_once('#').map_or(base, |(page, _)| page);
         return Cow::Owned([page, href].concat());
     }
-    // A fragment is nobody's business but the page's: it stays as it is written.
+    // The fragment is copied unchanged: its encoding only matters to the target page.
     let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
     match document.resolve(page) {
         Some(address) => Cow::Owned(address + fragment),
@@ -23,20 +24,20 @@ pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, st
     }
 }
 
-/// The scheme of an absolute address, in the page's spelling.
+/// The scheme of an absolute URL, as spelled on the page.
 pub(crate) fn scheme(href: &str) -> Option<&str> {
     let (scheme, rest) = href.split_once(':')?;
     let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-    // `https:page.html` is relative to a page of that scheme.
+    // `https:page.html` is relative to a page with that scheme.
     let is_relative =
         matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !rest.starts_with("//");
     (is_word && !is_relative).then_some(scheme)
 }
 
-/// Whether an address leads somewhere that a reader can go.
+/// Whether a URL is one that a reader can follow.
 pub(crate) fn is_followable(href: &str) -> bool {
     let href = href.trim_ascii();
     let is_script = scheme(href).is_some_and(|scheme| {
@@ -47,7 +48,7 @@ pub(crate) fn is_followable(href: &str) -> bool {
     !href.is_empty() && !is_script
 }
 
-/// Whether a link with this text can be written as `<address>`.
+/// Whether a link with this text can be written as an autolink, `<url>`.
 pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
     let is_address =
         text == address && (text.starts_with("https://") || text.starts_with("http://"));
@@ -61,7 +62,7 @@ pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
             .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
 }
 
-/// Writes a link's destination.
+/// Writes a link destination.
 pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
     let is_bare = are_balanced(address) && !address.starts_with('<') && !address.is_empty();
     out.push_str(if is_bare { "" } else { "<" });
@@ -90,7 +91,7 @@ pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
     out.push_str(if is_bare { "" } else { ">" });
 }
 
-/// The bytes of a destination that may have to be written in another way; all are ASCII.
+/// ASCII bytes that may need escaping in a destination.
 const IS_WATCHED: [bool; 256] = {
     let mut is_watched = [false; 256];
     let mut byte = 0_u8;
@@ -102,7 +103,7 @@ const IS_WATCHED: [bool; 256] = {
     is_watched
 };
 
-/// Writes a link's title, when there is one.
+/// Writes a link title, if any.
 pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     let mut words = title.split_whitespace().peekable();
     if words.peek().is_none() {

@@ -1,4 +1,4 @@
-//! What a caller can ask of the format.
+//! Options of the format.
 
 use serde::Deserialize;
 
@@ -25,7 +25,7 @@ pub(crate) const SCHEMA: &str = r#"{
   }
 }"#;
 
-/// Options of one request.
+/// Options of a request.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
@@ -33,7 +33,7 @@ pub struct Options {
     pub links: Links,
     /// Whether images are written.
     pub images: bool,
-    /// Whether text that a person does not see is written too.
+    /// Whether hidden text is included.
     pub hidden: bool,
 }
 
@@ -41,10 +41,10 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Links {
-    /// `[text](address)`.
+    /// `[text](url)`.
     #[default]
     Inline,
-    /// The text alone.
+    /// Only the text.
     None,
 }
 

@@ -1,4 +1,4 @@
-//! Options, filters and pages that are not HTML.
+//! Options, filters, and pages that are not HTML.
 
 use format_markdown::Markdown;
 use serde_json::json;

@@ -1,16 +1,16 @@
-//! The format `text`: a page's text as a reader sees it.
+//! The `text` format: the visible text of a page.
 
 use serde::Deserialize;
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source, TextOptions};
 
-/// Renders HTML as the text a reader sees; any other textual page as it is.
+/// Renders HTML as visible text; any other textual page is returned unchanged.
 pub struct Text;
 
-/// Options of one request.
+/// Options of a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Whether text that a person does not see is written too.
+    /// Whether hidden text is included.
     pub hidden: bool,
 }
 
@@ -56,7 +56,8 @@ impl Format for Text {
     }
 }
 
-/// The text of a page. Some pages say all they have to say to browsers without scripts, others hide it until their scripts have run.
+/// The text of a page. Some pages have only a `<noscript>`, others are hidden until their scripts
+/// run.
 fn text(document: &Document, options: Options) -> String {
     let asked = TextOptions::default().with_hidden(options.hidden);
     [asked, asked.with_noscript(true), asked.with_hidden(true)]

@@ -1,10 +1,10 @@
-//! The format `xml`: a page as well-formed XHTML, whatever its HTML was like.
+//! The `xml` format: a page as well-formed XHTML, even if its HTML is invalid.
 
 mod serialise;
 
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
 
-/// Renders HTML as XHTML that every XML parser reads; a page that is XML already as it is.
+/// Renders HTML as well-formed XHTML; an XML page is returned unchanged.
 pub struct Xml;
 
 trawl_sdk::export!(format: Xml);

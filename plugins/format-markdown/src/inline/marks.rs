@@ -4,20 +4,20 @@ use super::{Mode, Writer};
 use crate::address;
 use crate::flanking::can_open;
 
-/// Marks and links that can stand in one another; deeper ones are left out.
+/// Maximum nesting of marks and links; deeper ones are dropped.
 const NESTING_MAX: usize = 16;
 
-/// An element that encloses text.
+/// An element around inline text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
-    /// Counted, but written as nothing.
+    /// Counted, but not written.
     Nothing,
     Strong,
     Emphasis,
     Strike,
     Sub,
     Sup,
-    /// A link with its address as the page has it and its title.
+    /// A link with its unresolved URL and its title.
     Link(&'a str, &'a str),
 }
 
@@ -31,7 +31,7 @@ impl Mark<'_> {
         }
     }
 
-    /// Tag name for the cases that markdown's delimiters cannot express.
+    /// Tag name for cases that Markdown delimiters cannot express.
     pub(super) fn tag(self) -> &'static str {
         match self {
             Self::Strong => "strong",
@@ -64,14 +64,14 @@ impl Wanted<'_> {
 pub(super) struct Open<'a> {
     pub(super) mark: Mark<'a>,
     id: u32,
-    /// Where its first mark stands in the output.
+    /// Start of its delimiter in the output.
     pub(super) at: usize,
-    /// Begun as a tag, so ended as one.
+    /// Opened as a tag, so closed as one.
     pub(super) as_tag: bool,
 }
 
 impl<'a> Writer<'a> {
-    /// A mark or link begins.
+    /// Starts a mark or link.
     pub(crate) fn enter_mark(&mut self, mark: Mark<'a>) {
         self.flush_code();
         if self.wanted.len() >= NESTING_MAX {
@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
         self.in_link |= matches!(mark, Mark::Link(..));
     }
 
-    /// The innermost mark or link ends.
+    /// Ends the innermost mark or link.
     pub(crate) fn leave_mark(&mut self) {
         self.flush_code();
         if self.n_ignored > 0 {
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
         self.in_sync = false;
     }
 
-    /// Ends the marks that are no longer wanted, then writes the white space, then begins the new ones.
+    /// Closes marks that have ended, then writes white space, then opens new marks.
     pub(super) fn sync(&mut self, first: char) {
         let has_gap = self.has_gap();
         let n_same = self.n_same();
@@ -135,13 +135,13 @@ impl<'a> Writer<'a> {
         self.in_sync = true;
     }
 
-    /// How many of the marks that are open are still wanted.
+    /// Number of open marks that have not ended.
     pub(super) fn n_same(&mut self) -> usize {
         let has_gap = self.has_gap();
         let mut n_same = 0;
         while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
         {
-            // Two marks of a kind that touch become one: their delimiters would run together.
+            // Two adjacent marks of the same kind are merged: their delimiters would run together.
             let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
             if open.id != wanted.id && !joins {
                 break;
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
         n_same
     }
 
-    /// The first character that is not a star from the `at`th wanted mark on.
+    /// The first character that is not an asterisk, from the pending mark `at` on.
     fn first_but_stars(&self, at: usize, first: char) -> char {
         for wanted in &self.wanted[at..] {
             match wanted.mark {
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
 
     fn open_mark(&mut self, wanted: Wanted<'a>, next: char) {
         let at = self.lines.out.len();
-        // A heading is bold by itself, also when what makes it bold began around it.
+        // A heading is bold anyway, even if the bold mark started outside of it.
         let mark = match wanted.mark {
             Mark::Strong if matches!(self.mode, Mode::Heading(_)) => Mark::Nothing,
             mark => mark,
@@ -200,7 +200,8 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// The last character of the line, not counting stars that delimit: a run of them is judged as one.
+    /// The last character of the line, skipping delimiter asterisks: a run of them is judged as a
+    /// whole.
     pub(super) fn last_char(&self, mark: Mark<'_>) -> Option<char> {
         let start = self.lines.line_start.max(match self.mode {
             Mode::Cell(_) => self.leaf.unwrap_or(0),
@@ -216,7 +217,8 @@ impl<'a> Writer<'a> {
         line[..line.len() - n_stars].chars().next_back()
     }
 
-    /// Ends the innermost marks until `n` are left; `next` is what follows them, `None` for white space or the end of a line.
+    /// Closes the innermost marks until `n` are open; `next` is the character that follows, `None`
+    /// for white space or the end of a line.
     pub(super) fn close_down_to(&mut self, n: usize, next: Option<char>) {
         while self.open.len() > n {
             let Some(open) = self.open.pop() else { return };

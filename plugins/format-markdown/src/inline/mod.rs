@@ -1,7 +1,8 @@
 //! Text, marks, links and code within a block.
 //!
-//! What is around the text (`wanted`) and what has been begun in the output (`open`) are kept apart, and joined only when content
-//! comes. So marks never stand next to blanks, never enclose nothing, and are begun again after a block boundary within them.
+//! The marks around the text (`wanted`) and the marks opened in the output (`open`) are separate,
+//! and synchronized only when content is written. So delimiters are never next to blanks, never
+//! empty, and are reopened after a block boundary.
 
 mod edges;
 mod marks;
@@ -17,18 +18,18 @@ use marks::{Open, Wanted};
 pub(crate) use marks::Mark;
 pub(crate) use spans::longest_run;
 
-/// What kind of block the text goes into.
+/// Kind of block that the text is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Paragraphs; a line break stays one.
+    /// Paragraphs; line breaks are preserved.
     Flow,
-    /// A heading of this level: one line.
+    /// A heading of this level: a single line.
     Heading(u8),
-    /// A table's cell: one line, with tags for breaks. The flag says that it is a header.
+    /// A table cell: a single line, with tags for line breaks. The flag marks a header cell.
     Cell(bool),
 }
 
-/// White space that is written when content follows it.
+/// White space to be written before the next content.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     space: bool,
@@ -40,7 +41,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) lines: Lines,
     pub(crate) mode: Mode,
     document: &'a Document<'a>,
-    /// Where the content of the block at hand begins; `None` between blocks.
+    /// Start of the current block's content; `None` between blocks.
     leaf: Option<usize>,
     pending: Pending,
     wanted: Vec<Wanted<'a>>,
@@ -50,15 +51,15 @@ pub(crate) struct Writer<'a> {
     in_sync: bool,
     in_link: bool,
     in_address: bool,
-    /// Elements of code around.
+    /// Depth of code elements.
     code_depth: usize,
-    /// Code that waits for more of it.
+    /// Code that may still be extended.
     code: String,
-    /// Where the last code span ended.
+    /// End of the last code span.
     code_end: usize,
-    /// Links around that part their blocks by line breaks.
+    /// Depth of links that separate their blocks by line breaks.
     pub(crate) n_joined: usize,
-    /// Elements around that keep line breaks.
+    /// Depth of elements that preserve line breaks.
     pub(crate) kept_breaks: usize,
 }
 
@@ -85,27 +86,27 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether blocks are boundaries only, because the text goes into one line.
+    /// Whether blocks are only boundaries, because the text goes into a single line.
     pub(crate) fn is_one_line(&self) -> bool {
         self.mode != Mode::Flow || self.n_joined > 0
     }
 
-    /// Whether the text goes into inline code.
+    /// Whether the text is inline code.
     pub(crate) fn is_in_code(&self) -> bool {
         self.code_depth > 0
     }
 
-    /// Whether the text goes into a link.
+    /// Whether the text is in a link.
     pub(crate) fn is_in_link(&self) -> bool {
         self.in_link
     }
 
-    /// Whether the block at hand has content.
+    /// Whether the current block has content.
     pub(crate) fn has_content(&self) -> bool {
         self.leaf.is_some() || !self.code.is_empty()
     }
 
-    /// Text of the page, white space folded as a browser would.
+    /// Writes text of the page, collapsing white space like a browser.
     pub(crate) fn text(&mut self, text: &str) {
         if self.code_depth > 0 {
             self.code.push_str(text);
@@ -147,12 +148,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether white space is owed before the next content.
+    /// Whether white space is pending.
     fn has_gap(&self) -> bool {
         self.pending.space || self.pending.breaks > 0
     }
 
-    /// Writes text that begins with content; white space at its end is left to the caller.
+    /// Writes text that starts with content; trailing white space is left to the caller.
     fn escaped(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (mut copied, mut at) = (0, 0);
@@ -201,7 +202,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// White space, or something like it.
+    /// Adds white space.
     pub(crate) fn space(&mut self) {
         if self.code_depth > 0 {
             self.code.push(' ');
@@ -212,7 +213,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A line break; in a heading a space.
+    /// Adds a line break; a space in a heading.
     pub(crate) fn line_break(&mut self) {
         self.flush_code();
         self.in_address = false;
@@ -222,7 +223,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A boundary of blocks: ends the block at hand, or parts the text where it is all one line.
+    /// A block boundary: ends the current block, or separates the text in a single line.
     pub(crate) fn boundary(&mut self) {
         match self.mode {
             Mode::Flow if self.n_joined == 0 => self.end_leaf(),
@@ -238,7 +239,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends the block at hand.
+    /// Ends the current block.
     pub(crate) fn end_leaf(&mut self) {
         self.flush_code();
         if let Some(start) = self.leaf.take() {
@@ -252,7 +253,7 @@ impl<'a> Writer<'a> {
         self.in_address = false;
     }
 
-    /// A heading's last `#`s would be taken for its closing marks.
+    /// Escapes trailing `#`s of a heading, which would be parsed as its closing sequence.
     fn guard_heading_end(&mut self, start: usize) {
         let content = &self.lines.out[start..];
         let rest = content.trim_end_matches('#');
@@ -261,7 +262,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes markdown as it is, as content of the block at hand.
+    /// Writes Markdown verbatim, as content of the current block.
     pub(crate) fn raw(&mut self, markdown: &str) {
         if let Some(first) = markdown.chars().next() {
             self.begin_content(first);
@@ -294,7 +295,7 @@ impl<'a> Writer<'a> {
         self.content_begins(first);
     }
 
-    /// Makes the output ready for content that begins with `first`.
+    /// Prepares the output for content that starts with `first`.
     fn content_begins(&mut self, first: char) {
         if self.pending.breaks > 1 && self.mode == Mode::Flow && self.leaf.is_some() {
             self.close_down_to(0, None);
@@ -328,7 +329,7 @@ impl<'a> Writer<'a> {
         self.leaf = Some(self.lines.out.len());
     }
 
-    /// Begins the content of a cell; nothing of it has been written.
+    /// Starts a cell; nothing of it has been written.
     pub(crate) fn begin_cell(&mut self, is_header: bool) {
         self.mode = Mode::Cell(is_header);
         self.pending = Pending::default();
@@ -336,7 +337,7 @@ impl<'a> Writer<'a> {
         self.leaf = Some(self.lines.out.len());
     }
 
-    /// Ends the content of a cell; gives whether there was any.
+    /// Ends a cell; returns whether it had content.
     pub(crate) fn end_cell(&mut self) -> bool {
         let is_empty = self.is_cell_empty() && self.code.trim_ascii().is_empty();
         self.end_leaf();

@@ -81,7 +81,7 @@ impl<'a> Renderer<'a> {
         self.writer.boundary();
         if !self.writer.is_one_line() {
             self.writer.lines.begin_block();
-            // After a bullet, dashes would be read as part of one long rule.
+            // After a bullet, dashes would be parsed as part of a thematic break.
             let rule = if self.writer.lines.is_contained() {
                 "***"
             } else {

@@ -1,4 +1,4 @@
-//! Code within a line.
+//! Inline code.
 
 use trawl_sdk::{Element, Node, Step, Tag};
 
@@ -7,11 +7,12 @@ use crate::address::is_followable;
 use crate::inline::Mark;
 use crate::options::Links;
 
-/// Nodes of a piece of code that are looked at.
+/// Maximum number of nodes examined in inline code.
 const NODES_MAX: usize = 100;
 
 impl<'a> Renderer<'a> {
-    /// Code begins. A mark or link that holds all of it is written around it, where markdown can have it.
+    /// Starts inline code. A mark or link around all of its content is written outside of it, since
+    /// Markdown has no markup inside code.
     pub(super) fn enter_code(&mut self, code: Element<'a>) -> After {
         let around = if self.writer.is_in_code() {
             None
@@ -32,7 +33,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The mark or link in a piece of code that encloses all of its text, or all of its letters in the case of a link.
+    /// The mark or link inside inline code that encloses all of its text, or all of its letters for
+    /// a link.
     fn mark_of_all(&self, code: Element<'a>) -> Option<Mark<'a>> {
         let mut inside = code.descendants();
         let mut found: Option<(Mark<'a>, Element<'a>)> = None;
@@ -79,7 +81,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether the marks in a piece of code stand apart by blanks, so that it falls into words and not into letters where they begin and end.
+/// Whether the marks inside inline code are separated by blanks, so that it is split between words,
+/// not letters.
 fn are_words(code: Element<'_>) -> bool {
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let (mut n_nodes, mut last, mut has_ended) = (0, None, false);
