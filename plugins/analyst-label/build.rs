@@ -7,7 +7,7 @@ use std::{env, fs, io};
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "cargo tells a build script through its environment where to write"
+    reason = "Cargo passes the output directory to a build script in `OUT_DIR`"
 )]
 fn main() -> io::Result<()> {
     let mut out =
@@ -25,7 +25,7 @@ fn main() -> io::Result<()> {
             let mut parts = line.split('|').map(str::trim);
             let mut part = || {
                 parts.next().ok_or_else(|| {
-                    io::Error::other(format!("{path}: a label has three parts: {line}"))
+                    io::Error::other(format!("{path}: a label needs three parts: {line}"))
                 })
             };
             let (name, types, list) = (part()?, part()?, part()?);
@@ -73,7 +73,7 @@ fn as_read(term: &str) -> String {
 
 fn write_terms(out: &mut String, terms: &BTreeMap<String, Vec<(usize, u8)>>) {
     let (mut words, mut stems, mut phrases) = (Vec::new(), Vec::new(), Vec::new());
-    out.push_str("/// All terms: the labels each speaks for, with what it counts in tenths.\npub(super) static TERMS: &[&[(u16, u8)]] = &[\n");
+    out.push_str("/// All terms: the labels each is evidence for, with its weight in tenths.\npub(super) static TERMS: &[&[(u16, u8)]] = &[\n");
     for (at, (term, labels)) in terms.iter().enumerate() {
         let _ = writeln!(out, "    &{labels:?},");
         match (term.split_once(' '), term.strip_suffix('*')) {
@@ -92,7 +92,7 @@ fn write_terms(out: &mut String, terms: &BTreeMap<String, Vec<(usize, u8)>>) {
     );
     let _ = writeln!(
         out,
-        "/// Beginnings of words, sorted.\npub(super) static STEMS: &[(&str, u16)] = &{stems:?};"
+        "/// Word prefixes, sorted.\npub(super) static STEMS: &[(&str, u16)] = &{stems:?};"
     );
     let _ = writeln!(
         out,

@@ -1,7 +1,8 @@
 //! Generates the word list for scripts without spaces between words, from the ICU4X dictionaries.
 
-#[path = "src/filter.rs"]
-mod filter;
+mod filter {
+    include!("src/filter.rs");
+}
 
 use std::error::Error;
 use std::path::Path;
@@ -19,11 +20,11 @@ const LETTERS_MAX: usize = 16;
 /// Maximum cost of a Chinese or Japanese word in the dictionary; the cost grows with rarity.
 const COST_MAX: i32 = 128;
 /// Table slots per word. With 1.23 construction nearly always succeeds.
-const SLOTS_A_WORD: f64 = 1.25;
+const SLOTS_PER_WORD: f64 = 1.25;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a build script is told its folder this way"
+    reason = "Cargo passes the output directory to a build script in `OUT_DIR`"
 )]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -31,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut hashes = words()?;
     hashes.sort_unstable();
     hashes.dedup();
-    let table = table(&hashes).ok_or("the word list does not fit its table")?;
+    let table =
+        table(&hashes).ok_or("the xor filter cannot be built; increase `SLOTS_PER_WORD`")?;
     let bytes: Vec<u8> = table.into_iter().flat_map(u16::to_le_bytes).collect();
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets `OUT_DIR`")?;
     fs::write(Path::new(&folder).join("words.bin"), bytes)?;
@@ -83,7 +85,7 @@ fn hash(word: &str, chars_max: usize) -> Option<u64> {
 /// Builds the xor filter by peeling: a word that is alone in one of its slots is removed, which
 /// frees its other slots, until none is left. The slots are then assigned in reverse order.
 fn table(hashes: &[u64]) -> Option<Vec<u16>> {
-    let n_slots = (hashes.len() as f64 * SLOTS_A_WORD) as usize / 3 * 3 + 96;
+    let n_slots = (hashes.len() as f64 * SLOTS_PER_WORD) as usize / 3 * 3 + 96;
     let (mut counts, mut xors) = (vec![0_u32; n_slots], vec![0_u64; n_slots]);
     for &hash in hashes {
         for slot in slots(hash, n_slots) {

@@ -146,21 +146,21 @@ fn by_file(link: &Link, address: &Address) -> Option<Told> {
         return Some(Told::new(
             ContentType::Media,
             1.0,
-            format!("its address ends in .{extension}"),
+            format!("its URL ends in .{extension}"),
         ));
     }
     if FILES.contains(&extension) {
         return Some(Told::new(
             ContentType::Download,
             1.0,
-            format!("its address ends in .{extension}"),
+            format!("its URL ends in .{extension}"),
         ));
     }
     link.is_download.then(|| {
         Told::new(
             ContentType::Download,
             1.0,
-            "the page offers it for download",
+            "it has the `download` attribute",
         )
     })
 }
@@ -182,18 +182,18 @@ fn by_address(address: &Address) -> Option<Told> {
             consider(Told::new(
                 ContentType::Documentation,
                 0.75,
-                format!("its host begins with {sub}."),
+                format!("its host starts with {sub}."),
             ))
         }
         "blog" | "news" if n_segments > 0 => consider(Told::new(
             ContentType::Article,
             0.75,
-            format!("its host begins with {sub}."),
+            format!("its host starts with {sub}."),
         )),
         "login" | "accounts" | "auth" | "sso" => consider(Told::new(
             ContentType::Login,
             0.85,
-            format!("its host begins with {sub}."),
+            format!("its host starts with {sub}."),
         )),
         _ => {}
     }
@@ -220,7 +220,7 @@ fn by_address(address: &Address) -> Option<Told> {
             consider(Told::new(
                 kind,
                 certainty,
-                format!("its address has /{segment}"),
+                format!("its URL has /{segment}"),
             ));
         }
     }
@@ -230,7 +230,7 @@ fn by_address(address: &Address) -> Option<Told> {
         } else {
             ContentType::Listing
         };
-        consider(Told::new(kind, 0.88, "its address has a date"));
+        consider(Told::new(kind, 0.88, "its URL has a date"));
     }
     for key in [
         "page=",
@@ -247,7 +247,7 @@ fn by_address(address: &Address) -> Option<Told> {
             consider(Told::new(
                 ContentType::Listing,
                 0.95,
-                format!("its address has ?{key}"),
+                format!("its URL has ?{key}"),
             ));
         }
     }
@@ -341,7 +341,7 @@ fn by_anchor(link: &Link) -> Option<Told> {
 /// Falls back to the link's region and the shape of the URL.
 fn by_surroundings(link: &Link, address: &Address) -> Told {
     if link.region == Region::Main && (has_price(&link.context) || has_price(&link.text)) {
-        return Told::new(ContentType::Product, 0.6, "a price stands beside it");
+        return Told::new(ContentType::Product, 0.6, "it is next to a price");
     }
     let last = address
         .segments
@@ -353,13 +353,13 @@ fn by_surroundings(link: &Link, address: &Address) -> Told {
         .filter(|word| word.chars().any(char::is_alphabetic))
         .count();
     if n_words >= TITLE_WORDS_MIN {
-        return Told::new(ContentType::Article, 0.6, "its address ends in a title");
+        return Told::new(ContentType::Article, 0.6, "its URL ends in a title");
     }
     let n_anchor = link.text.split_whitespace().count();
     if n_anchor > TITLE_WORDS_MIN && link.region == Region::Main && n_words >= 2 {
         return Told::new(ContentType::Article, 0.5, "its text is a title");
     }
-    Told::new(ContentType::Other, 0.5, "nothing tells its kind")
+    Told::new(ContentType::Other, 0.5, "its type is unknown")
 }
 
 /// Whether the text contains an amount of money.

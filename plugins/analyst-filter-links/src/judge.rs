@@ -15,9 +15,9 @@ const WEIGHTS: [f32; 5] = [3.0, 2.0, 2.0, 0.8, 0.6];
 const FIELDS: [&str; 5] = [
     "its text",
     "its label",
-    "its address",
+    "its URL",
     "the heading above",
-    "the text around it",
+    "the surrounding text",
 ];
 /// Minimum score with a query, absolute and relative to the best link.
 const QUERY_MIN: f32 = 0.22;
@@ -79,14 +79,14 @@ pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
             ),
         };
         let refusal = refusal(&facts, wanted, &own)
-            .or_else(|| is_self.then(|| "it leads to this page".to_owned()));
+            .or_else(|| is_self.then(|| "it links to this page".to_owned()));
         let content_type = facts.told.content_type.name();
         reasons.push(match facts.told.content_type {
             ContentType::Other => facts.told.why.clone(),
-            _ => format!("taken for {content_type}: {}", facts.told.why),
+            _ => format!("classified as {content_type}: {}", facts.told.why),
         });
         if facts.link.region != Region::Main {
-            reasons.push(format!("stands in the {}", facts.link.region.name()));
+            reasons.push(format!("it is in the {}", facts.link.region.name()));
         }
         let is_refused = refusal.is_some();
         if let Some(refusal) = refusal {
@@ -186,7 +186,7 @@ fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
         }
     }
     if parts.is_empty() {
-        "has no word of the query".to_owned()
+        "it has no word of the query".to_owned()
     } else {
         parts.join(", ")
     }
@@ -247,10 +247,10 @@ fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
     };
     let is_wanted_file = is_file(&criteria.files);
     if !criteria.files.is_empty() && !is_wanted_file {
-        return Some("it is no file of the kind asked for".to_owned());
+        return Some("it is not a file of the requested type".to_owned());
     }
     if is_file(&criteria.not_files) {
-        return Some(format!("files in .{extension} are excluded"));
+        return Some(format!(".{extension} files are excluded"));
     }
     if criteria.not_types.contains(&told.content_type) && told.certainty >= TYPE_MIN {
         return Some(format!("{} is excluded", told.content_type.name()));
@@ -260,7 +260,7 @@ fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
         || is_wanted_file
         || types.any(|own| own == told.content_type && told.certainty >= TYPE_MIN);
     if !is_wanted {
-        return Some("it is not of the type asked for".to_owned());
+        return Some("it is not of the requested type".to_owned());
     }
     if let Some(is_internal) = criteria.is_internal
         && is_internal != (site(&facts.address.host) == site(&own.host))

@@ -58,10 +58,10 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "prompt": {"type": ["string", "null"], "description": "What is wanted, in words: a subject, types of pages, `only PDF`, `not news`."},
-        "content_type": {"type": ["string", "array", "null"], "items": {"type": "string"}, "description": "Types that are wanted: article, product, contact, about, documentation, listing, legal, login, media, download, other."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 50, "description": "Most links."},
-        "threshold": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Least score of a relevant link; without it, one that depends on the best link."}
+        "prompt": {"type": ["string", "null"], "description": "What to look for: a topic, page types, `only PDF`, `not news`."},
+        "content_type": {"type": ["string", "array", "null"], "items": {"type": "string"}, "description": "Accepted content types: article, product, contact, about, documentation, listing, legal, login, media, download, other."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 50, "description": "Maximum number of links."},
+        "threshold": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Minimum score of a relevant link; by default relative to the best link."}
     },
     "additionalProperties": false
 }"#;
@@ -91,7 +91,7 @@ impl Wanted {
                     let known: Vec<&str> =
                         content_type::ALL.iter().map(|(name, _)| *name).collect();
                     let reason = format!(
-                        "`{name}` is no type of content; there are {}",
+                        "`{name}` is not a content type; use one of {}",
                         known.join(", ")
                     );
                     Failure::invalid_option("content_type", reason)
@@ -124,7 +124,7 @@ impl Wanted {
         Some(if types.is_empty() {
             prompt.to_owned()
         } else {
-            format!("{prompt} (types of pages: {})", types.join(", "))
+            format!("{prompt} (page types: {})", types.join(", "))
         })
     }
 }
@@ -150,7 +150,7 @@ impl Analyst for FilterLinks {
         Info::new(
             "filter_links",
             env!("CARGO_PKG_VERSION"),
-            "The links of a page that are worth following, with scores, types and reasons",
+            "Links of a page that are worth following, with scores, content types and reasons",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
@@ -174,7 +174,7 @@ impl Analyst for FilterLinks {
     fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
         let wanted = Wanted::of(&task.options)?;

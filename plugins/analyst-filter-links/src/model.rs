@@ -25,7 +25,7 @@ const REASON_CHARS_MAX: usize = 200;
 /// Base score of a link selected by the model.
 const CHOSEN: f32 = 0.5;
 
-const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its address and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
+const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its URL and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
 
 #[derive(Deserialize)]
 struct Said {
@@ -112,7 +112,7 @@ pub(crate) fn take(
         return reply.note();
     };
     let Ok(said) = Said::deserialize(answer) else {
-        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+        return json!({"used": false, "reason": "the model's answer does not match the schema"});
     };
     let n_offered = n_offered.min(links.len());
     let mut chosen: BTreeSet<usize> = BTreeSet::new();

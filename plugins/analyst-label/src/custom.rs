@@ -226,7 +226,7 @@ impl Stems {
         let mut doubt = 1.0;
         if let Some(kind) = typed {
             doubt *= 1.0 - TYPED;
-            reasons.push(format!("the page is marked or addressed as “{kind}”"));
+            reasons.push(format!("the page's type or URL is “{kind}”"));
         }
         if own > 0.0 {
             doubt *= 1.0 - own;

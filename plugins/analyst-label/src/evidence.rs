@@ -48,7 +48,7 @@ impl Place {
         match self {
             Self::Beside => "the navigation",
             Self::Text => "the text",
-            Self::Address => "the address",
+            Self::Address => "the URL",
             Self::Heading => "a heading",
             Self::Description => "the description",
             Self::Title => "the title",

@@ -44,9 +44,9 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "labels": {"type": ["array", "null"], "items": {"type": "string"}, "maxItems": 200, "description": "Labels to choose from; without them, the built-in topics and industries."},
-        "prompt": {"type": ["string", "null"], "description": "What to label by; names the labels to choose from when it is a list with commas or lines."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 50, "default": 5, "description": "Most labels."}
+        "labels": {"type": ["array", "null"], "items": {"type": "string"}, "maxItems": 200, "description": "Labels to choose from; by default the built-in topics and industries."},
+        "prompt": {"type": ["string", "null"], "description": "What to label by; a list separated by commas or line breaks names the labels to choose from."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 50, "default": 5, "description": "Maximum number of labels."}
     },
     "additionalProperties": false
 }"#;
@@ -133,7 +133,7 @@ impl Analyst for Label {
         Info::new(
             "label",
             env!("CARGO_PKG_VERSION"),
-            "Topics, industry or labels of your own for a page, each with a confidence and a reason",
+            "Topics, industry or custom labels of a page, each with a confidence and a reason",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
@@ -164,7 +164,7 @@ impl Analyst for Label {
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
         let mut page = Page::read(document, &task.options);

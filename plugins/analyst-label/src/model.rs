@@ -125,7 +125,7 @@ pub(crate) fn take(
         return (known, reply.note());
     };
     let Ok(said) = Said::deserialize(answer) else {
-        let note = json!({"used": false, "reason": "the model's answer is not of the asked form"});
+        let note = json!({"used": false, "reason": "the model's answer does not match the schema"});
         return (known, note);
     };
     let page = squeeze(&format!("{title} {}", evidence.text));

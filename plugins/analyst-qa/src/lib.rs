@@ -41,8 +41,8 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "prompt": {"type": ["string", "null"], "description": "What is asked, or the topic that the questions are to be about; without it, what the page itself asks."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 10, "description": "Most pairs of question and answer."}
+        "prompt": {"type": ["string", "null"], "description": "A question, or the topic of the questions; by default the page's own questions."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 10, "description": "Maximum number of question and answer pairs."}
     },
     "additionalProperties": false
 }"#;
@@ -68,7 +68,7 @@ impl Analyst for Qa {
         Info::new(
             "qa",
             env!("CARGO_PKG_VERSION"),
-            "Questions and answers that stand in a page, and the passages that answer an inquiry",
+            "Questions and answers on a page, and the passages that answer an inquiry",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
@@ -91,7 +91,7 @@ impl Analyst for Qa {
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
         let mut page = Page::read(document, &task.options);

@@ -122,7 +122,7 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
         return reply.note();
     };
     let Ok(said) = Said::deserialize(answer) else {
-        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+        return json!({"used": false, "reason": "the model's answer does not match the schema"});
     };
     let pairs = said
         .pairs

@@ -15,7 +15,7 @@ use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 /// Splits a text into pieces of at most `size` characters. Concatenated, the pieces are the text.
 pub struct Characters;
 
-trawl_sdk::chunk_size!(1000, "Most characters in a piece");
+trawl_sdk::chunk_size!(1000, "Maximum number of characters in a piece");
 
 trawl_sdk::export!(chunker: Characters);
 

@@ -39,7 +39,7 @@ impl Extractor for HiddenTexts {
         Info::new(
             "hidden_text",
             env!("CARGO_PKG_VERSION"),
-            "The texts of a page that a person does not see, each with what hides it",
+            "Texts of a page that are not visible, each with what hides it",
         )
     }
 

@@ -47,7 +47,7 @@ impl Extractor for JsonData {
         Info::new(
             "json_data",
             env!("CARGO_PKG_VERSION"),
-            "The data a page carries: JSON-LD, microdata, RDFa, Open Graph, framework state, JSON scripts, the product schema",
+            "Structured data of a page: JSON-LD, microdata, RDFa, Open Graph, framework state, JSON scripts, the product schema",
         )
     }
 

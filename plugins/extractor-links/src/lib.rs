@@ -21,7 +21,7 @@ impl Extractor for Links {
         Info::new(
             "links",
             env!("CARGO_PKG_VERSION"),
-            "Every link of a page: absolute addresses in page order, each once, without fragments",
+            "All links of a page: absolute URLs in page order, without duplicates and fragments",
         )
     }
 

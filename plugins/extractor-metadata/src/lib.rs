@@ -114,7 +114,7 @@ impl Extractor for PageMetadata {
         Info::new(
             "metadata",
             env!("CARGO_PKG_VERSION"),
-            "What a page says of itself: title, description, keywords, language, canonical address, author, dates, site, icon, feeds",
+            "Metadata of a page: title, description, keywords, language, canonical URL, author, dates, site, icon, feeds",
         )
     }
 

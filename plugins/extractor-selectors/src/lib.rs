@@ -51,7 +51,7 @@ const OPTIONS_SCHEMA: &str = r#"{
             "description": "Which fields to read. Selectors that begin with `/`, `./` or `(/`, or with a call of an XPath function, are XPath 1.0, others CSS; `@name` at the end gives an attribute. Either an object from field name to selector, which gives the first match of each or null; or an object from URL path to list of fields, which gives all matches of each. `/` is the root path; the exact path counts first, then the longest beginning, then `*`.",
             "type": "object",
             "additionalProperties": {
-                "description": "A selector (of a map by field), or the fields of a URL path (of a map by path); a map has one of the two.",
+                "description": "A selector (in a map by field), or the fields of a URL path (in a map by path); a map cannot mix the two.",
                 "type": ["string", "array"],
                 "items": {
                     "type": "object",
@@ -60,7 +60,7 @@ const OPTIONS_SCHEMA: &str = r#"{
                         "selectors": {
                             "type": "array",
                             "items": {"type": "string"},
-                            "description": "Selectors whose matches are given one after another; equal neighbours are given once."
+                            "description": "Selectors whose matches are concatenated; adjacent duplicates are removed."
                         }
                     },
                     "required": ["name", "selectors"],

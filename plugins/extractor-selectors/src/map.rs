@@ -57,7 +57,7 @@ impl SelectorMap {
         self.must_have_one_shape()?;
         let n_selectors: usize = self.0.iter().map(|(_, entry)| entry.n_selectors()).sum();
         if n_selectors > SELECTORS_MAX {
-            let reason = format!("{n_selectors} selectors are more than {SELECTORS_MAX}");
+            let reason = format!("{n_selectors} selectors exceed the limit of {SELECTORS_MAX}");
             return Err(Failure::invalid_option("map", reason));
         }
         let is_flat = matches!(self.0.first(), Some((_, Entry::Selector(_))));

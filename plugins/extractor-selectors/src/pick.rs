@@ -192,7 +192,9 @@ impl<'a> Picker<'a> {
         while let Some(next) = inside.next() {
             let text = next.as_text().unwrap_or_default();
             if !self.steps.spend(1 + (text.len() / BYTES_A_STEP) as u64) {
-                return Err("its texts take too many steps on this page".to_owned());
+                return Err(
+                    "reading the text of its matches takes too many steps on this page".to_owned(),
+                );
             }
             match next.kind() {
                 Kind::Text(text) => add_words(&mut words, text),

@@ -31,17 +31,17 @@ impl Filter for Prune {
         Info::new(
             "prune",
             env!("CARGO_PKG_VERSION"),
-            "Keeps or drops parts of a page by selector; drops images, drawings or all but the main part",
+            "Keeps or removes parts of a page by selector; removes images, SVG, or everything but the main content",
         )
         .options_schema(
             r#"{
                 "type": "object",
                 "properties": {
                     "root_selector": {"type": ["string", "null"], "description": "CSS selector of the only elements to keep"},
-                    "exclude_selector": {"type": ["string", "null"], "description": "CSS selector of elements to drop"},
-                    "images": {"type": "boolean", "default": false, "description": "Drop images"},
-                    "svg": {"type": "boolean", "default": false, "description": "Drop SVG drawings"},
-                    "main_only": {"type": "boolean", "default": false, "description": "Keep only the main part of the page"}
+                    "exclude_selector": {"type": ["string", "null"], "description": "CSS selector of elements to remove"},
+                    "images": {"type": "boolean", "default": false, "description": "Remove images"},
+                    "svg": {"type": "boolean", "default": false, "description": "Remove SVG images"},
+                    "main_only": {"type": "boolean", "default": false, "description": "Keep only the main content of the page"}
                 },
                 "additionalProperties": false
             }"#,

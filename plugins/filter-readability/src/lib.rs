@@ -43,7 +43,7 @@ impl Filter for Readability {
         Info::new(
             "readability",
             env!("CARGO_PKG_VERSION"),
-            "Keeps the main body of a page; drops navigation, advertisements, footers and what else stands around it",
+            "Keeps the main content of a page; removes navigation, advertisements, footers and other boilerplate",
         )
     }
 

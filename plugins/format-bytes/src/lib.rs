@@ -14,7 +14,7 @@ impl Format for Bytes {
         Info::new(
             "bytes",
             env!("CARGO_PKG_VERSION"),
-            "The body of a page exactly as the site sent it, content-encoding removed",
+            "The body of a page exactly as received, after content decoding",
         )
         .needs(Needs::BODY)
     }

@@ -24,7 +24,7 @@ impl Format for Html {
         Info::new(
             "html",
             env!("CARGO_PKG_VERSION"),
-            "The HTML of a page, as served or as filters left it",
+            "The HTML of a page, as served or as filtered",
         )
         .needs(Needs::SOURCE)
         .options_schema(
@@ -34,7 +34,7 @@ impl Format for Html {
                     "clean": {
                         "type": "boolean",
                         "default": false,
-                        "description": "Leave out scripts, styles, comments, event handlers and style attributes"
+                        "description": "Omit scripts, styles, comments, event handlers and style attributes"
                     }
                 },
                 "additionalProperties": false

@@ -10,17 +10,17 @@ pub(crate) const SCHEMA: &str = r#"{
     "links": {
       "enum": ["inline", "none"],
       "default": "inline",
-      "description": "`inline` writes links as `[text](address)`; `none` leaves their text alone."
+      "description": "`inline` writes links as `[text](url)`; `none` writes only their text."
     },
     "images": {
       "type": "boolean",
       "default": true,
-      "description": "Whether images are written as `![alt](address)`; otherwise they are left out."
+      "description": "Whether images are written as `![alt](url)`; otherwise they are omitted."
     },
     "hidden": {
       "type": "boolean",
       "default": false,
-      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
+      "description": "Whether to include hidden text (`display:none`, off-screen and so on)."
     }
   }
 }"#;

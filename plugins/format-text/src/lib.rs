@@ -22,7 +22,7 @@ const SCHEMA: &str = r#"{
     "hidden": {
       "type": "boolean",
       "default": false,
-      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
+      "description": "Whether to include hidden text (`display:none`, off-screen and so on)."
     }
   }
 }"#;

@@ -181,7 +181,7 @@ fn a_type_can_be_asked_for_by_name() {
     assert!(
         refused
             .to_string()
-            .contains("`spoons` is no type of content; there are article, product"),
+            .contains("`spoons` is not a content type; use one of article, product"),
         "{refused}"
     );
     assert_eq!(ContentType::of_name("Blog"), Some(ContentType::Article));
