@@ -3,10 +3,10 @@
 use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
-use crate::address::Address;
 use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
 use crate::segments::SEGMENTS;
+use crate::url::UrlParts;
 
 /// Type of the page a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,11 +38,11 @@ pub(crate) enum ContentType {
 
 /// A content type with its certainty and the reason.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct Classification {
     pub(crate) content_type: ContentType,
     /// 0 to 1.
     pub(crate) certainty: f32,
-    pub(crate) why: String,
+    pub(crate) reason: String,
 }
 
 pub(crate) const ALL: [(&str, ContentType); 11] = [
@@ -92,46 +92,44 @@ impl ContentType {
             .iter()
             .find(|(own, _)| *own == name)
             .map(|(_, own)| *own);
-        exact.or_else(|| crate::wishes::type_word(&name))
+        exact.or_else(|| crate::vocabulary::type_word(&name))
     }
 }
 
-impl Told {
-    fn new(content_type: ContentType, certainty: f32, why: impl Into<String>) -> Self {
+impl Classification {
+    fn new(content_type: ContentType, certainty: f32, reason: impl Into<String>) -> Self {
         Self {
             content_type,
             certainty,
-            why: why.into(),
+            reason: reason.into(),
         }
     }
 
     /// Classifies the target of a link.
-    pub(crate) fn of(link: &Link, address: &Address) -> Self {
-        let by_address = by_address(address);
+    pub(crate) fn of(link: &Link, url: &UrlParts) -> Self {
+        let by_url = by_url(url);
         let by_anchor = by_anchor(link);
-        let by_file = by_file(link, address);
-        if let Some(told) = by_file {
-            return told;
+        let by_file = by_file(link, url);
+        if let Some(classification) = by_file {
+            return classification;
         }
-        match (by_address, by_anchor) {
-            (Some(address), Some(anchor)) if address.content_type == anchor.content_type => {
-                Self::new(
-                    address.content_type,
-                    1.0,
-                    format!("{} and {}", address.why, anchor.why),
-                )
-            }
-            (Some(address), Some(anchor)) if address.certainty >= anchor.certainty => address,
+        match (by_url, by_anchor) {
+            (Some(url), Some(anchor)) if url.content_type == anchor.content_type => Self::new(
+                url.content_type,
+                1.0,
+                format!("{} and {}", url.reason, anchor.reason),
+            ),
+            (Some(url), Some(anchor)) if url.certainty >= anchor.certainty => url,
             (_, Some(anchor)) => anchor,
-            (Some(address), None) => address,
-            (None, None) => by_surroundings(link, address),
+            (Some(url), None) => url,
+            (None, None) => by_surroundings(link, url),
         }
     }
 }
 
 /// Whether the host is a social network.
-pub(crate) fn is_social(address: &Address) -> bool {
-    let host = address.host.strip_prefix("www.").unwrap_or(&address.host);
+pub(crate) fn is_social(url: &UrlParts) -> bool {
+    let host = url.host.strip_prefix("www.").unwrap_or(&url.host);
     SOCIAL.iter().any(|site| {
         host == *site
             || host
@@ -140,24 +138,24 @@ pub(crate) fn is_social(address: &Address) -> bool {
     })
 }
 
-fn by_file(link: &Link, address: &Address) -> Option<Told> {
-    let extension = address.extension.as_str();
+fn by_file(link: &Link, url: &UrlParts) -> Option<Classification> {
+    let extension = url.extension.as_str();
     if MEDIA.contains(&extension) {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Media,
             1.0,
             format!("its URL ends in .{extension}"),
         ));
     }
     if FILES.contains(&extension) {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Download,
             1.0,
             format!("its URL ends in .{extension}"),
         ));
     }
     link.is_download.then(|| {
-        Told::new(
+        Classification::new(
             ContentType::Download,
             1.0,
             "it has the `download` attribute",
@@ -165,39 +163,39 @@ fn by_file(link: &Link, address: &Address) -> Option<Told> {
     })
 }
 
-fn by_address(address: &Address) -> Option<Told> {
-    let n_segments = address.segments.len();
-    let mut best: Option<Told> = None;
-    let mut consider = |told: Told| {
+fn by_url(url: &UrlParts) -> Option<Classification> {
+    let n_segments = url.segments.len();
+    let mut best: Option<Classification> = None;
+    let mut consider = |classification: Classification| {
         if best
             .as_ref()
-            .is_none_or(|best| told.certainty > best.certainty)
+            .is_none_or(|best| classification.certainty > best.certainty)
         {
-            best = Some(told);
+            best = Some(classification);
         }
     };
-    let sub = address.host.split('.').next().unwrap_or_default();
+    let sub = url.host.split('.').next().unwrap_or_default();
     match sub {
         "docs" | "doc" | "developer" | "developers" | "help" | "support" | "wiki" => {
-            consider(Told::new(
+            consider(Classification::new(
                 ContentType::Documentation,
                 0.75,
                 format!("its host starts with {sub}."),
             ))
         }
-        "blog" | "news" if n_segments > 0 => consider(Told::new(
+        "blog" | "news" if n_segments > 0 => consider(Classification::new(
             ContentType::Article,
             0.75,
             format!("its host starts with {sub}."),
         )),
-        "login" | "accounts" | "auth" | "sso" => consider(Told::new(
+        "login" | "accounts" | "auth" | "sso" => consider(Classification::new(
             ContentType::Login,
             0.85,
             format!("its host starts with {sub}."),
         )),
         _ => {}
     }
-    for (at, segment) in address.segments.iter().enumerate() {
+    for (at, segment) in url.segments.iter().enumerate() {
         let is_last = at + 1 == n_segments;
         let words: Vec<String> = segment
             .split(['-', '_', '.', '+', ' '])
@@ -214,23 +212,23 @@ fn by_address(address: &Address) -> Option<Told> {
             if !exact && !among {
                 continue;
             }
-            let kind = kind_below(*content_type, is_last, address, at);
+            let kind = kind_below(*content_type, is_last, url, at);
             // The last segment describes the page itself, the others its place in the site.
             let certainty = if exact { 0.85 } else { 0.7 } + if is_last { 0.05 } else { 0.0 };
-            consider(Told::new(
+            consider(Classification::new(
                 kind,
                 certainty,
                 format!("its URL has /{segment}"),
             ));
         }
     }
-    if let Some(is_titled) = dated(&address.segments) {
+    if let Some(is_titled) = dated(&url.segments) {
         let kind = if is_titled {
             ContentType::Article
         } else {
             ContentType::Listing
         };
-        consider(Told::new(kind, 0.88, "its URL has a date"));
+        consider(Classification::new(kind, 0.88, "its URL has a date"));
     }
     for key in [
         "page=",
@@ -242,9 +240,9 @@ fn by_address(address: &Address) -> Option<Told> {
         "query=",
         "filter=",
     ] {
-        if address.query.split('&').any(|pair| pair.starts_with(key)) {
+        if url.query.split('&').any(|pair| pair.starts_with(key)) {
             // A page of a list is a listing, whatever it lists.
-            consider(Told::new(
+            consider(Classification::new(
                 ContentType::Listing,
                 0.95,
                 format!("its URL has ?{key}"),
@@ -255,13 +253,13 @@ fn by_address(address: &Address) -> Option<Told> {
 }
 
 /// Type of a page below a path segment: `/blog/x` is an article, `/blog` a listing.
-fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) -> ContentType {
+fn kind_below(kind: ContentType, is_last: bool, url: &UrlParts, at: usize) -> ContentType {
     match kind {
-        ContentType::Article | ContentType::Product if is_last && address.query.is_empty() => {
+        ContentType::Article | ContentType::Product if is_last && url.query.is_empty() => {
             ContentType::Listing
         }
         ContentType::Article | ContentType::Product => {
-            let below = &address.segments[at + 1..];
+            let below = &url.segments[at + 1..];
             let is_list = below.iter().any(|part| {
                 matches!(
                     part.as_str(),
@@ -308,7 +306,7 @@ fn dated(segments: &[String]) -> Option<bool> {
     })
 }
 
-fn by_anchor(link: &Link) -> Option<Told> {
+fn by_anchor(link: &Link) -> Option<Classification> {
     let shown = if link.text.is_empty() {
         &link.label
     } else {
@@ -321,7 +319,7 @@ fn by_anchor(link: &Link) -> Option<Told> {
     }
     if words.len() == 1 && words[0].len() <= 3 && words[0].bytes().all(|byte| byte.is_ascii_digit())
     {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Listing,
             0.7,
             "its text is a page number",
@@ -331,7 +329,7 @@ fn by_anchor(link: &Link) -> Option<Told> {
     let (content_type, _) = ANCHORS
         .iter()
         .find(|(_, names)| names.contains(&anchor.as_str()))?;
-    Some(Told::new(
+    Some(Classification::new(
         *content_type,
         0.88,
         format!("its text is “{shown}”"),
@@ -339,27 +337,23 @@ fn by_anchor(link: &Link) -> Option<Told> {
 }
 
 /// Falls back to the link's region and the shape of the URL.
-fn by_surroundings(link: &Link, address: &Address) -> Told {
+fn by_surroundings(link: &Link, url: &UrlParts) -> Classification {
     if link.region == Region::Main && (has_price(&link.context) || has_price(&link.text)) {
-        return Told::new(ContentType::Product, 0.6, "it is next to a price");
+        return Classification::new(ContentType::Product, 0.6, "it is next to a price");
     }
-    let last = address
-        .segments
-        .last()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let last = url.segments.last().map(String::as_str).unwrap_or_default();
     let n_words = last
         .split(['-', '_'])
         .filter(|word| word.chars().any(char::is_alphabetic))
         .count();
     if n_words >= TITLE_WORDS_MIN {
-        return Told::new(ContentType::Article, 0.6, "its URL ends in a title");
+        return Classification::new(ContentType::Article, 0.6, "its URL ends in a title");
     }
     let n_anchor = link.text.split_whitespace().count();
     if n_anchor > TITLE_WORDS_MIN && link.region == Region::Main && n_words >= 2 {
-        return Told::new(ContentType::Article, 0.5, "its text is a title");
+        return Classification::new(ContentType::Article, 0.5, "its text is a title");
     }
-    Told::new(ContentType::Other, 0.5, "its type is unknown")
+    Classification::new(ContentType::Other, 0.5, "its type is unknown")
 }
 
 /// Whether the text contains an amount of money.

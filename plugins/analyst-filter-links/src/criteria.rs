@@ -3,7 +3,7 @@
 use trawl_sdk::rank::{each_word, fold};
 
 use crate::content_type::ContentType;
-use crate::wishes::{FileKind, NEGATIONS, TURNS, file_kind, is_filler, type_word};
+use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler, type_word};
 
 /// The constraints of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,7 +46,7 @@ impl Criteria {
             let next = words.get(at + 1).map(String::as_str);
             if NEGATIONS.contains(&word) {
                 is_negated = true;
-            } else if TURNS.contains(&word) {
+            } else if NEGATION_ENDS.contains(&word) {
                 is_negated = false;
             } else if matches!(word, "internal" | "interne" | "internos")
                 || matches!(word, "external" | "externe" | "externos" | "outbound")
@@ -105,7 +105,7 @@ fn is_named(words: &[String], at: usize, is_negated: bool) -> bool {
     let next = words.get(at + 1).map(String::as_str);
     let is_closed = next.is_none_or(|next| {
         is_filler(next)
-            || TURNS.contains(&next)
+            || NEGATION_ENDS.contains(&next)
             || NEGATIONS.contains(&next)
             || type_word(next).is_some()
     });

@@ -1,17 +1,17 @@
 //! The `filter_links` analyst: which links of a page are worth following for a query.
 
-mod address;
 mod anchors;
 mod content_type;
 mod criteria;
 mod join;
-mod judge;
 mod link;
 mod model;
+mod ranking;
 mod segments;
 #[cfg(test)]
 mod tests;
-mod wishes;
+mod url;
+mod vocabulary;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,7 +20,7 @@ use trawl_sdk::{Failure, Info};
 
 use content_type::ContentType;
 use criteria::Criteria;
-use judge::Judged;
+use ranking::RankedLink;
 
 /// Ranks the links of a page: by the words of a query (BM25 over anchor text, label, URL, heading
 /// and surrounding text), by the type of page they lead to, and by constraints such as `only PDF`
@@ -69,14 +69,14 @@ const OPTIONS_SCHEMA: &str = r#"{
 trawl_sdk::export!(analyst: FilterLinks);
 
 /// The checked options of a task.
-struct Wanted {
+struct Request {
     criteria: Criteria,
     /// Types named by the option; they override those of the prompt.
     named: Vec<ContentType>,
     threshold: Option<f32>,
 }
 
-impl Wanted {
+impl Request {
     fn of(options: &Options) -> Result<Self, Failure> {
         let names = match &options.content_type {
             None => &[][..],
@@ -115,7 +115,7 @@ impl Wanted {
     }
 
     /// The request as presented to a model.
-    fn in_words(&self, options: &Options) -> Option<String> {
+    fn as_text(&self, options: &Options) -> Option<String> {
         let prompt = options.prompt.as_deref().unwrap_or_default().trim();
         if self.criteria.is_empty() && self.named.is_empty() && prompt.is_empty() {
             return None;
@@ -132,7 +132,7 @@ impl Wanted {
 /// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
-    links: Vec<Judged>,
+    links: Vec<RankedLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
@@ -157,15 +157,15 @@ impl Analyst for FilterLinks {
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
         let (options, count) = (&task.options, task.options.count());
-        let wanted = Wanted::of(options)?;
+        let request = Request::of(options)?;
         let document = match &task.subject {
             Subject::Page { document, .. } => *document,
             Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
         };
-        let links = judge::judge(document, &wanted);
+        let links = ranking::rank(document, &request);
         // Without a query a model has no advantage over the rules.
-        let wish = wanted.in_words(options).zip(task.model);
-        match wish.and_then(|(wish, model)| model::ask(&links, &wish, count, model)) {
+        let question = request.as_text(options).zip(task.model);
+        match question.and_then(|(text, model)| model::ask(&links, &text, count, model)) {
             Some((question, n_offered)) => question.ask_with(&n_offered),
             None => Step::done(&answer(links, count, None)),
         }
@@ -177,14 +177,14 @@ impl Analyst for FilterLinks {
                 "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
-        let wanted = Wanted::of(&task.options)?;
-        let mut links = judge::judge(document, &wanted);
-        let note = model::take(&mut links, recall(memo)?, wanted.threshold, &reply);
+        let request = Request::of(&task.options)?;
+        let mut links = ranking::rank(document, &request);
+        let note = model::merge(&mut links, recall(memo)?, request.threshold, &reply);
         Step::done(&answer(links, task.options.count(), Some(note)))
     }
 }
 
-fn answer(mut links: Vec<Judged>, count: usize, model: Option<Value>) -> Answer {
+fn answer(mut links: Vec<RankedLink>, count: usize, model: Option<Value>) -> Answer {
     links.truncate(count);
     Answer { links, model }
 }

@@ -116,10 +116,10 @@ impl<'a> Reader<'a> {
             .last()
             .map_or(Region::Main, |(_, region)| *region);
         let text = text_of(element);
-        let said = ["title", "aria-label"]
+        let labels = ["title", "aria-label"]
             .into_iter()
             .filter_map(|name| element.attr(name));
-        let label = said
+        let label = labels
             .map(str::trim)
             .find(|label| *label != text)
             .unwrap_or_default()
@@ -156,7 +156,7 @@ impl Link {
                 (self.region.min(other.region), other.context, other.heading);
         }
         if self.text.is_empty()
-            || (!other.text.is_empty() && is_vague(&self.text) && !is_vague(&other.text))
+            || (!other.text.is_empty() && is_generic(&self.text) && !is_generic(&other.text))
         {
             self.text = other.text;
         }
@@ -168,8 +168,8 @@ impl Link {
 }
 
 /// Whether an anchor text does not describe the target.
-fn is_vague(text: &str) -> bool {
-    const VAGUE: [&str; 16] = [
+fn is_generic(text: &str) -> bool {
+    const GENERIC: [&str; 16] = [
         "more",
         "read more",
         "learn more",
@@ -190,7 +190,7 @@ fn is_vague(text: &str) -> bool {
     let text = text
         .trim_end_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
-    VAGUE.contains(&text.as_str()) || text.chars().count() < 3
+    GENERIC.contains(&text.as_str()) || text.chars().count() < 3
 }
 
 fn text_of(element: Element<'_>) -> String {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::evidence::{Evidence, Hits};
-use crate::taxonomy::{Kind, TermId, labels, spoken_for};
+use crate::taxonomy::{Kind, TermId, labels, labels_of};
 
 /// Term frequency saturation (BM25's k1) for a text of [`USUAL_WORDS`].
 const K1: f32 = 2.0;
@@ -14,12 +14,12 @@ const USUAL_WORDS: f32 = 500.0;
 /// Weight of a matching schema.org type, about that of three strong terms.
 const TYPE_WEIGHT: f32 = 6.0;
 /// Strength at which the confidence reaches 63 %. Calibrated on the pages in `tests`: of the labels
-/// with a given confidence, about that share is correct.
+/// with a assigned confidence, about that share is correct.
 const SCALE: f32 = 4.5;
 /// Share of the confidence that is independent of competing labels.
-const ALONE: f32 = 0.3;
+const INDEPENDENT_SHARE: f32 = 0.3;
 /// Confidence factor if only one term supports a label.
-const LONELY: f32 = 0.45;
+const SINGLE_TERM_FACTOR: f32 = 0.45;
 /// Minimum confidence of a returned label.
 pub(crate) const CONFIDENCE_MIN: f32 = 0.15;
 /// Maximum number of terms quoted in a reason.
@@ -27,7 +27,7 @@ const QUOTES_MAX: usize = 4;
 
 /// A label assigned to a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Given {
+pub(crate) struct Assignment {
     pub(crate) label: String,
     /// Confidence, 0 to 1.
     #[serde(serialize_with = "digits")]
@@ -38,7 +38,7 @@ pub(crate) struct Given {
 
 /// The evidence for a label.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Case {
+pub(crate) struct Support {
     pub(crate) strength: f32,
     /// Terms with their contributions.
     pub(crate) terms: Vec<(f32, TermId)>,
@@ -53,75 +53,80 @@ pub(crate) fn saturation(hits: &Hits, n_words: usize) -> f32 {
 }
 
 /// Collects the evidence for each label of the taxonomy, in its order.
-pub(crate) fn cases(evidence: &Evidence) -> Vec<Case> {
-    let mut cases = vec![Case::default(); labels().len()];
+pub(crate) fn supports(evidence: &Evidence) -> Vec<Support> {
+    let mut supports = vec![Support::default(); labels().len()];
     let mut terms: Vec<_> = evidence.terms.iter().collect();
     terms.sort_by_key(|(term, _)| **term);
     for (term, hits) in terms {
         // A term shared by many labels is weaker evidence for each.
-        let n_labels = spoken_for(*term).count() as f32;
-        for (label, weight) in spoken_for(*term) {
+        let n_labels = labels_of(*term).count() as f32;
+        for (label, weight) in labels_of(*term) {
             let adds = weight * saturation(hits, evidence.n_words) / n_labels.sqrt().max(1.0);
-            cases[label].strength += adds;
-            cases[label].terms.push((adds, *term));
+            supports[label].strength += adds;
+            supports[label].terms.push((adds, *term));
         }
     }
-    for (case, label) in cases.iter_mut().zip(labels()) {
-        case.kind = label
+    for (support, label) in supports.iter_mut().zip(labels()) {
+        support.kind = label
             .types
             .iter()
             .copied()
-            .find(|wanted| evidence.types.iter().any(|own| own == wanted));
-        if case.kind.is_some() {
-            case.strength += TYPE_WEIGHT;
+            .find(|labels| evidence.types.iter().any(|own| own == labels));
+        if support.kind.is_some() {
+            support.strength += TYPE_WEIGHT;
         }
-        case.terms.sort_by(|one, other| other.0.total_cmp(&one.0));
+        support
+            .terms
+            .sort_by(|one, other| other.0.total_cmp(&one.0));
     }
-    cases
+    supports
 }
 
 /// Confidences of the labels of one kind, by label index.
-pub(crate) fn confidences(cases: &[Case], kind: Kind) -> Vec<(usize, f32)> {
+pub(crate) fn confidences(supports: &[Support], kind: Kind) -> Vec<(usize, f32)> {
     let own = || {
-        cases
+        supports
             .iter()
             .enumerate()
             .filter(|(at, _)| labels()[*at].kind == kind)
     };
-    let best = own().map(|(_, case)| case.strength).fold(0.0, f32::max);
-    let confidence = |case: &Case| {
-        let sure = 1.0 - (-case.strength / SCALE).exp();
-        let share = ALONE + (1.0 - ALONE) * case.strength / best.max(f32::MIN_POSITIVE);
-        let is_lonely = case.terms.len() < 2 && case.kind.is_none();
-        sure * share * if is_lonely { LONELY } else { 1.0 }
+    let best = own()
+        .map(|(_, support)| support.strength)
+        .fold(0.0, f32::max);
+    let confidence = |support: &Support| {
+        let sure = 1.0 - (-support.strength / SCALE).exp();
+        let share = INDEPENDENT_SHARE
+            + (1.0 - INDEPENDENT_SHARE) * support.strength / best.max(f32::MIN_POSITIVE);
+        let is_single = support.terms.len() < 2 && support.kind.is_none();
+        sure * share * if is_single { SINGLE_TERM_FACTOR } else { 1.0 }
     };
     let mut confidences: Vec<(usize, f32)> = own()
-        .map(|(at, case)| (at, rounded(confidence(case))))
+        .map(|(at, support)| (at, rounded(confidence(support))))
         .collect();
     confidences.sort_by(|one, other| other.1.total_cmp(&one.1));
     confidences
 }
 
 /// The labels of one kind, most confident first.
-pub(crate) fn given(evidence: &Evidence, cases: &[Case], kind: Kind) -> Vec<Given> {
-    let sure = confidences(cases, kind)
+pub(crate) fn assign(evidence: &Evidence, supports: &[Support], kind: Kind) -> Vec<Assignment> {
+    let sure = confidences(supports, kind)
         .into_iter()
         .filter(|(_, confidence)| *confidence >= CONFIDENCE_MIN);
-    sure.map(|(at, confidence)| Given {
+    sure.map(|(at, confidence)| Assignment {
         label: labels()[at].name.to_owned(),
         confidence,
-        reason: reason(evidence, &cases[at]),
+        reason: reason(evidence, &supports[at]),
     })
     .collect()
 }
 
 /// Describes the evidence for a label.
-pub(crate) fn reason(evidence: &Evidence, case: &Case) -> String {
-    let quoted = case
+pub(crate) fn reason(evidence: &Evidence, support: &Support) -> String {
+    let quoted = support
         .terms
         .iter()
         .filter_map(|(_, term)| evidence.terms.get(term));
-    let mut parts: Vec<String> = case
+    let mut parts: Vec<String> = support
         .kind
         .iter()
         .map(|kind| format!("schema.org type “{kind}”"))

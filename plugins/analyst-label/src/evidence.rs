@@ -15,11 +15,11 @@ const WORDS_MAX: usize = 40_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Navigation, footer, sidebar.
-    Beside,
+    Boilerplate,
     /// The main content.
     Text,
     /// The URL.
-    Address,
+    Url,
     /// A heading other than the first.
     Heading,
     /// The meta description or keywords.
@@ -34,9 +34,9 @@ impl Place {
     /// Weight relative to a word in the main content.
     pub(crate) const fn weight(self) -> f32 {
         match self {
-            Self::Beside => 0.25,
+            Self::Boilerplate => 0.25,
             Self::Text => 1.0,
-            Self::Address | Self::Heading => 2.0,
+            Self::Url | Self::Heading => 2.0,
             Self::Description => 3.0,
             Self::Title => 4.0,
             Self::Section => 5.0,
@@ -46,9 +46,9 @@ impl Place {
     /// Its name in reasons.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Beside => "the navigation",
+            Self::Boilerplate => "the navigation",
             Self::Text => "the text",
-            Self::Address => "the URL",
+            Self::Url => "the URL",
             Self::Heading => "a heading",
             Self::Description => "the description",
             Self::Title => "the title",
@@ -114,7 +114,7 @@ impl Evidence {
         }
         evidence.language = Language::of_page(document, &evidence.text);
         evidence.read_head(document);
-        evidence.read_address(document);
+        evidence.read_url(document);
         let mut has_first = false;
         for block in &blocks {
             let place = place(block, &mut has_first);
@@ -179,7 +179,7 @@ impl Evidence {
         }
     }
 
-    fn read_address(&mut self, document: &Document<'_>) {
+    fn read_url(&mut self, document: &Document<'_>) {
         let address = document.url();
         let behind = address
             .split_once("://")
@@ -187,10 +187,7 @@ impl Evidence {
         let (host, path) = behind.split_once('/').unwrap_or((behind, ""));
         self.path = format!("/{path}").to_lowercase();
         let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
-        self.read(
-            &path.replace(['/', '-', '_', '.', '+'], " "),
-            Place::Address,
-        );
+        self.read(&path.replace(['/', '-', '_', '.', '+'], " "), Place::Url);
         // The labels before the public suffix name the site.
         let names: Vec<&str> = host.split('.').collect();
         let name = names.iter().rev().nth(1).copied().unwrap_or_default();
@@ -210,7 +207,7 @@ impl Evidence {
         let mut run = Vec::new();
         each_word(text, |word| run.push(self.place_of(word)));
         self.n_read += run.len();
-        if place >= Place::Text && place != Place::Address {
+        if place >= Place::Text && place != Place::Url {
             self.n_words += run.len();
         }
         for (at, own) in run.iter().enumerate() {
@@ -275,7 +272,7 @@ impl Hits {
             shown: shown.to_owned(),
             weighted: 0.0,
             count: 0,
-            place: Place::Beside,
+            place: Place::Boilerplate,
         }
     }
 
@@ -305,7 +302,7 @@ fn place(block: &Block<'_>, has_first: &mut bool) -> Place {
         (Region::Main, BlockKind::Heading(_)) => Place::Heading,
         (Region::Main, _) => Place::Text,
         (Region::Nav, _) if is_breadcrumb(block) => Place::Section,
-        _ => Place::Beside,
+        _ => Place::Boilerplate,
     }
 }
 

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
 
-use crate::choose::{Given, rounded};
+use crate::choose::{Assignment, rounded};
 
 /// The labels of a run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Joined {
-    labels: Vec<Shared>,
+    labels: Vec<SharedLabel>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    industry: Option<Shared>,
+    industry: Option<SharedLabel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
 
 /// A label assigned to several pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Shared {
+struct SharedLabel {
     label: String,
     /// Mean over all labelled pages; a page without this label counts as 0.
     #[serde(serialize_with = "crate::choose::digits")]
@@ -32,17 +32,17 @@ struct Shared {
 /// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Found {
-    labels: Vec<Given>,
-    industry: Option<Given>,
+struct PageAnswer {
+    labels: Vec<Assignment>,
+    industry: Option<Assignment>,
     model: Option<Value>,
 }
 
 /// Merges the findings of all pages.
 pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
-    let pages: Vec<Found> = findings
+    let pages: Vec<PageAnswer> = findings
         .iter()
-        .map(|finding| Found::deserialize(&finding.value).unwrap_or_default())
+        .map(|finding| PageAnswer::deserialize(&finding.value).unwrap_or_default())
         .collect();
     let labels = shared(pages.iter().map(|found| found.labels.as_slice()));
     let industries = shared(pages.iter().map(|found| found.industry.as_slice()));
@@ -59,7 +59,7 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
 }
 
 /// Averages each label over the labelled pages, most confident first.
-fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
+fn shared<'g>(pages: impl Iterator<Item = &'g [Assignment]>) -> Vec<SharedLabel> {
     let mut sums: BTreeMap<&str, (f32, usize)> = BTreeMap::new();
     let mut n_pages = 0;
     for labels in pages.filter(|labels| !labels.is_empty()) {
@@ -70,12 +70,12 @@ fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
             sum.1 += 1;
         }
     }
-    let means = sums.into_iter().map(|(label, (sum, pages))| Shared {
+    let means = sums.into_iter().map(|(label, (sum, pages))| SharedLabel {
         label: label.to_owned(),
         confidence: rounded(sum / n_pages as f32),
         pages,
     });
-    let mut means: Vec<Shared> = means.filter(|shared| shared.confidence > 0.0).collect();
+    let mut means: Vec<SharedLabel> = means.filter(|shared| shared.confidence > 0.0).collect();
     means.sort_by(|one, other| {
         other
             .confidence

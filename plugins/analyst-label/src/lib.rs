@@ -14,7 +14,7 @@ use serde_json::Value;
 use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task};
 use trawl_sdk::{Document, Failure, Info};
 
-use choose::Given;
+use choose::Assignment;
 use evidence::Evidence;
 use taxonomy::Kind;
 
@@ -56,9 +56,9 @@ trawl_sdk::export!(analyst: Label);
 /// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
-    labels: Vec<Given>,
+    labels: Vec<Assignment>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    industry: Option<Given>,
+    industry: Option<Assignment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
@@ -80,14 +80,14 @@ struct Page {
     title: String,
     /// The labels to choose from.
     offered: Vec<String>,
-    labels: Vec<Given>,
-    industry: Option<Given>,
+    labels: Vec<Assignment>,
+    industry: Option<Assignment>,
 }
 
 impl Page {
     fn read(document: &Document<'_>, options: &Options) -> Self {
         let evidence = Evidence::of(document);
-        let cases = choose::cases(&evidence);
+        let supports = choose::supports(&evidence);
         let custom = custom::named(
             options.labels.as_deref().unwrap_or_default(),
             options.prompt(),
@@ -95,7 +95,7 @@ impl Page {
         let title = document.title().unwrap_or_default();
         if !custom.is_empty() {
             return Self {
-                labels: custom::given(&evidence, &cases, &custom),
+                labels: custom::assign(&evidence, &supports, &custom),
                 industry: None,
                 offered: custom,
                 evidence,
@@ -107,8 +107,8 @@ impl Page {
             .filter(|label| label.kind == Kind::Topic);
         Self {
             offered: topics.map(|label| label.name.to_owned()).collect(),
-            labels: choose::given(&evidence, &cases, Kind::Topic),
-            industry: choose::given(&evidence, &cases, Kind::Industry)
+            labels: choose::assign(&evidence, &supports, Kind::Topic),
+            industry: choose::assign(&evidence, &supports, Kind::Industry)
                 .into_iter()
                 .next(),
             evidence,

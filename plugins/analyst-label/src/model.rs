@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use trawl_sdk::analyst::{Model, Question, Reply};
 use trawl_sdk::rank::{DATA_NOTE, Room, cut, data, holds, squeeze};
 
-use crate::choose::{Given, rounded};
+use crate::choose::{Assignment, rounded};
 use crate::evidence::Evidence;
 
 /// Approximate answer tokens per label.
@@ -30,12 +30,12 @@ const CONFIDENCE_MIN: f32 = 0.15;
 const RULES: &str = "You label one web page. Choose from the offered labels those that fit the page as a whole, surest first, each with a confidence between 0 and 1 and a short quotation from the page that shows it, copied character by character. Choose no label that fits only a side remark. If none fits, give an empty list.";
 
 #[derive(Deserialize)]
-struct Said {
-    labels: Vec<SaidLabel>,
+struct Selection {
+    labels: Vec<SelectedLabel>,
 }
 
 #[derive(Deserialize)]
-struct SaidLabel {
+struct SelectedLabel {
     label: String,
     confidence: f32,
     #[serde(default)]
@@ -118,47 +118,47 @@ pub(crate) fn take(
     evidence: &Evidence,
     title: &str,
     offered: &[String],
-    known: Vec<Given>,
+    known: Vec<Assignment>,
     reply: &Reply<'_>,
-) -> (Vec<Given>, Value) {
+) -> (Vec<Assignment>, Value) {
     let Reply::Answer(answer) = reply else {
         return (known, reply.note());
     };
-    let Ok(said) = Said::deserialize(answer) else {
+    let Ok(selection) = Selection::deserialize(answer) else {
         let note = json!({"used": false, "reason": "the model's answer does not match the schema"});
         return (known, note);
     };
     let page = squeeze(&format!("{title} {}", evidence.text));
-    let mut given: Vec<Given> = Vec::new();
-    for said in said.labels {
+    let mut assigned: Vec<Assignment> = Vec::new();
+    for selection in selection.labels {
         // Ignores labels that were not offered, and duplicates.
-        let is_offered =
-            offered.contains(&said.label) && !given.iter().any(|own| own.label == said.label);
-        if !is_offered || !said.confidence.is_finite() {
+        let is_offered = offered.contains(&selection.label)
+            && !assigned.iter().any(|own| own.label == selection.label);
+        if !is_offered || !selection.confidence.is_finite() {
             continue;
         }
-        let found = known.iter().find(|own| own.label == said.label);
-        let sure = said.confidence.clamp(0.0, 1.0);
-        let is_quoted =
-            squeeze(&said.quote).chars().count() >= QUOTE_CHARS_MIN && holds(&page, &said.quote);
+        let found = known.iter().find(|own| own.label == selection.label);
+        let sure = selection.confidence.clamp(0.0, 1.0);
+        let is_quoted = squeeze(&selection.quote).chars().count() >= QUOTE_CHARS_MIN
+            && holds(&page, &selection.quote);
         let confidence = match (found, is_quoted) {
             (Some(found), _) => MODEL_PART * sure + (1.0 - MODEL_PART) * found.confidence,
             (None, true) => UNSUPPORTED * sure,
             (None, false) => UNQUOTED * sure,
         };
         let mut reasons = vec![if is_quoted {
-            format!("the model chose it for “{}”", squeeze(&said.quote))
+            format!("the model chose it for “{}”", squeeze(&selection.quote))
         } else {
             "the model chose it".to_owned()
         }];
         reasons.extend(found.map(|found| found.reason.clone()));
-        given.push(Given {
-            label: said.label,
+        assigned.push(Assignment {
+            label: selection.label,
             confidence: rounded(confidence),
             reason: reasons.join("; "),
         });
     }
-    given.retain(|own| own.confidence >= CONFIDENCE_MIN);
-    given.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
-    (given, reply.note())
+    assigned.retain(|own| own.confidence >= CONFIDENCE_MIN);
+    assigned.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    (assigned, reply.note())
 }

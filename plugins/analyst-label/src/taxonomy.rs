@@ -35,7 +35,7 @@ pub(crate) fn labels() -> &'static [Label] {
 }
 
 /// The labels a term is evidence for, by index, with the term's weight.
-pub(crate) fn spoken_for(term: TermId) -> impl Iterator<Item = (usize, f32)> {
+pub(crate) fn labels_of(term: TermId) -> impl Iterator<Item = (usize, f32)> {
     table::TERMS[usize::from(term)]
         .iter()
         .map(|&(label, tenths)| (usize::from(label), f32::from(tenths) / 10.0))
@@ -67,11 +67,11 @@ pub(crate) fn phrases_of(first: &str) -> &'static [(&'static str, &'static str, 
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, labels, phrases_of, spoken_for, terms_of};
+    use super::{Kind, labels, labels_of, phrases_of, terms_of};
 
     fn names(word: &str) -> Vec<&'static str> {
         terms_of(word)
-            .flat_map(spoken_for)
+            .flat_map(labels_of)
             .map(|(label, _)| labels()[label].name)
             .collect()
     }

@@ -25,12 +25,12 @@ const RELEVANCE: f32 = 0.5;
 const RULES: &str = "You write questions that the numbered passages of one web page answer. For each question give the number of the passage and a quotation from it that is the whole answer: copied character by character, at least a clause, never changed, shortened inside or translated. Write the question in the language of the passage. Use no knowledge of your own. If there is an inquiry, give only pairs that answer it; if nothing answers it, give an empty list.";
 
 #[derive(Deserialize)]
-struct Said {
-    pairs: Vec<SaidPair>,
+struct WrittenPairs {
+    pairs: Vec<WrittenPair>,
 }
 
 #[derive(Deserialize)]
-struct SaidPair {
+struct WrittenPair {
     question: String,
     quote: String,
 }
@@ -121,13 +121,13 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
     let Reply::Answer(answer) = reply else {
         return reply.note();
     };
-    let Ok(said) = Said::deserialize(answer) else {
+    let Ok(written) = WrittenPairs::deserialize(answer) else {
         return json!({"used": false, "reason": "the model's answer does not match the schema"});
     };
-    let pairs = said
+    let pairs = written
         .pairs
         .iter()
-        .filter_map(|said| checked(page, options, said));
+        .filter_map(|written| checked(page, options, written));
     let mut pairs: Vec<Pair> = pairs.take(options.count()).collect();
     if !pairs.is_empty() {
         score(page, options, &mut pairs);
@@ -141,9 +141,9 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
 }
 
 /// A pair whose answer occurs on the page and whose question adds no claim of its own.
-fn checked(page: &Page, options: &Options, said: &SaidPair) -> Option<Pair> {
-    let question = squeeze(&said.question);
-    let quote = squeeze(&said.quote);
+fn checked(page: &Page, options: &Options, written: &WrittenPair) -> Option<Pair> {
+    let question = squeeze(&written.question);
+    let quote = squeeze(&written.quote);
     let is_said = quote.chars().count() >= QUOTE_CHARS_MIN && holds(&page.text, &quote);
     if !is_said || !is_question(&question, page.language) {
         return None;
@@ -177,11 +177,11 @@ fn score(page: &Page, options: &Options, pairs: &mut [Pair]) {
         );
     }
     let statistics = ranking.statistics();
-    let mut said = inquiry.ranking();
+    let mut written = inquiry.ranking();
     for pair in pairs.iter() {
-        inquiry.add(&mut said, &pair.question, &pair.answer);
+        inquiry.add(&mut written, &pair.question, &pair.answer);
     }
-    for (pair, relevance) in pairs.iter_mut().zip(said.relevances(&statistics)) {
+    for (pair, relevance) in pairs.iter_mut().zip(written.relevances(&statistics)) {
         pair.score = rounded(relevance.max(RELEVANCE));
     }
 }

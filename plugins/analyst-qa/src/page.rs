@@ -11,12 +11,12 @@ use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
 use crate::{Options, disclosure, headings, markup};
 
 /// Relevance factor of a passage outside the main content.
-const ELSEWHERE: f32 = 0.8;
+const OUTSIDE_MAIN_FACTOR: f32 = 0.8;
 /// Worth factor of a marked-up question that is not phrased as one: a disclosure widget may hide
 /// anything.
-const UNQUESTIONED: f32 = 0.7;
+const NON_QUESTION_FACTOR: f32 = 0.7;
 /// Relevance factor of a passage relative to a pair on the page itself.
-const UNASKED: f32 = 0.85;
+const PASSAGE_FACTOR: f32 = 0.85;
 /// Minimum number of words in a passage that can be an answer.
 const PASSAGE_WORDS_MIN: usize = 4;
 
@@ -68,7 +68,7 @@ impl Page {
             .filter(|pair| pair.from != From::DefinitionList)
         {
             if !is_question(&pair.question, language) {
-                pair.score = rounded(pair.score * UNQUESTIONED);
+                pair.score = rounded(pair.score * NON_QUESTION_FACTOR);
             }
         }
         let pieces = passages(&blocks);
@@ -189,7 +189,7 @@ fn factor(region: Region) -> f32 {
     if region == Region::Main {
         1.0
     } else {
-        ELSEWHERE
+        OUTSIDE_MAIN_FACTOR
     }
 }
 
@@ -212,7 +212,7 @@ fn answering(passage: &Ranked, prompt: &str, language: Language) -> Option<Pair>
         None => prompt,
     };
     let mut pair = Pair::new(question, &passage.text, From::Passage)?;
-    pair.score = rounded(passage.score * UNASKED);
+    pair.score = rounded(passage.score * PASSAGE_FACTOR);
     Some(pair)
 }
 

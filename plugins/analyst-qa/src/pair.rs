@@ -9,7 +9,7 @@ pub(crate) const QUESTION_CHARS_MAX: usize = 300;
 pub(crate) const ANSWER_CHARS_MAX: usize = 2_000;
 /// Minimum length in characters for comparing answers by their words: `Yes.` may answer many
 /// questions.
-const TELLING_CHARS_MIN: usize = 60;
+const COMPARABLE_CHARS_MIN: usize = 60;
 /// Minimum overlap of two texts that count as duplicates.
 const SAME: f32 = 0.85;
 
@@ -116,7 +116,7 @@ impl Distinct {
     /// Accepts a pair unless a similar one was accepted before.
     pub(crate) fn take(&mut self, question: &str, answer: &str) -> bool {
         let own = (Shingles::of(question), Shingles::of(answer));
-        let is_telling = answer.chars().count() >= TELLING_CHARS_MIN;
+        let is_telling = answer.chars().count() >= COMPARABLE_CHARS_MIN;
         let is_new = !self.seen.iter().any(|(other, text, is_other_telling)| {
             let is_same_answer = own.1.overlap(text) >= SAME;
             is_same_answer && (own.0.overlap(other) >= SAME || (is_telling && *is_other_telling))

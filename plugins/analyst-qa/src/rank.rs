@@ -15,7 +15,7 @@ pub(crate) const RELEVANCE_MIN: f32 = 0.3;
 pub(crate) const SHARE_MIN: f32 = 0.4;
 
 /// Words that express the request itself; accents are folded.
-const ASKING: [&str; 62] = [
+const REQUEST_WORDS: [&str; 62] = [
     "about",
     "all",
     "answer",
@@ -119,7 +119,7 @@ impl Inquiry {
             let folded = fold(word);
             let is_measure = is_after_how && MEASURES.contains(&folded.as_str());
             is_after_how = matches!(folded.as_str(), "how" | "wie" | "hoe" | "hur" | "hvor");
-            if !is_measure && !ASKING.contains(&folded.as_str()) {
+            if !is_measure && !REQUEST_WORDS.contains(&folded.as_str()) {
                 subject.push_str(word);
                 subject.push(' ');
             }

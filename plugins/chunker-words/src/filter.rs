@@ -1,5 +1,6 @@
-//! An xor filter: a compact approximate set of words. It stores 16 bits per word, with a false
-//! positive rate of 1 in 65,536. Built by the build script, queried at run time.
+// An xor filter: a compact approximate set of words. It stores 16 bits per word, with a false
+// positive rate of 1 in 65,536. The build script includes this file to build the filter; the crate
+// queries it.
 
 /// Incremental hash of a word.
 #[derive(Clone, Copy)]

@@ -40,7 +40,7 @@ pub(crate) fn scan<'a>(
     code: &'a str,
     is_module: bool,
     budget: &mut Budget,
-    mut tell: impl FnMut(Event<'a>, &mut Budget),
+    mut report: impl FnMut(Event<'a>, &mut Budget),
 ) {
     let mut scanner = Scanner {
         code,
@@ -50,7 +50,7 @@ pub(crate) fn scan<'a>(
         n_left: code.len().saturating_mul(REPEATS_MAX),
     };
     while let Some(event) = scanner.next(budget) {
-        tell(event, budget);
+        report(event, budget);
     }
 }
 
@@ -101,8 +101,8 @@ impl<'a> Scanner<'a> {
         let quoted = self.quoted_property(path);
         let rest = self.code[self.at..].trim_ascii_start();
         if let Some(argument) = rest.strip_prefix('(') {
-            let is_told = CALLS.iter().any(|call| path.ends_with(call));
-            return is_told.then_some(Event::Called(path, argument));
+            let is_reported = CALLS.iter().any(|call| path.ends_with(call));
+            return is_reported.then_some(Event::Called(path, argument));
         }
         let name = quoted
             .or(global)

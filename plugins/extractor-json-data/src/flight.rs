@@ -9,7 +9,7 @@ const NUMBER_BYTES_MAX: usize = 8;
 
 /// The string in the argument of a `__next_f.push` call such as `[1,"…"]`; `None` if it carries
 /// none.
-pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
+pub(crate) fn chunk(argument: &str, budget: &mut Budget) -> Option<String> {
     let rest = argument
         .trim_ascii_start()
         .strip_prefix('[')?
@@ -19,7 +19,7 @@ pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
         .trim_ascii_start()
         .strip_prefix(',')?;
     match embedded::prefix(rest, budget)?.value {
-        Value::String(piece) => Some(piece),
+        Value::String(chunk) => Some(chunk),
         _ => None,
     }
 }
@@ -80,20 +80,20 @@ fn split_near(text: &str, mark: u8) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{piece, rows};
+    use super::{chunk, rows};
     use serde_json::{Value, json};
     use trawl_sdk::embedded::Budget;
 
     #[test]
     fn pieces_are_the_strings_of_data_pushes() {
-        let piece = |argument| piece(argument, &mut Budget::default());
-        assert_eq!(piece(r#"[1,"0:\"a\"\n"])"#).as_deref(), Some("0:\"a\"\n"));
-        assert_eq!(piece("[0])"), None);
-        assert_eq!(piece("[3,\"x\"])"), None);
+        let chunk = |argument| chunk(argument, &mut Budget::default());
+        assert_eq!(chunk(r#"[1,"0:\"a\"\n"])"#).as_deref(), Some("0:\"a\"\n"));
+        assert_eq!(chunk("[0])"), None);
+        assert_eq!(chunk("[3,\"x\"])"), None);
     }
 
     #[test]
-    fn rows_of_json_and_text_are_told_by_id() {
+    fn rows_of_json_and_text_are_keyed_by_id() {
         let stream = "0:{\"a\":\"$L1\"}\n1:I[\"x\"]\n:HL[\"/a.css\"]\n2:T9,{\"é\n3:[]3:[\"$\",\"div\"]\nb:\"s\"\nrest";
         let expected = json!({"0": {"a": "$L1"}, "2": "{\"é\n3:[]", "3": ["$", "div"], "b": "s"});
         assert_eq!(

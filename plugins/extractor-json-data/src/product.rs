@@ -183,7 +183,7 @@ fn fill(product: &mut Object, item: &Object) {
         "url",
         text(item, "url")
             .or_else(|| text(item, "@id"))
-            .filter(is_address),
+            .filter(is_url),
     );
     let gtins = ["gtin", "gtin13", "gtin12", "gtin14", "gtin8", "ean", "isbn"];
     set("gtin", gtins.into_iter().find_map(|name| text(item, name)));
@@ -192,7 +192,7 @@ fn fill(product: &mut Object, item: &Object) {
     set("rating", rating(item));
 }
 
-fn is_address(value: &Value) -> bool {
+fn is_url(value: &Value) -> bool {
     value
         .as_str()
         .is_some_and(|text| text.starts_with("http") || text.starts_with('/'))
@@ -225,17 +225,13 @@ fn images(item: &Object) -> Option<Value> {
         Value::Array(images) => images.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let address = |image: &Value| match image {
+    let url = |image: &Value| match image {
         Value::Object(object) => ["contentUrl", "url", "@id"]
             .into_iter()
             .find_map(|key| object.get(key).and_then(embedded::string).map(Value::from)),
         other => embedded::string(other).map(Value::from),
     };
-    let mut images: Vec<Value> = several
-        .iter()
-        .take(IMAGES_MAX)
-        .filter_map(address)
-        .collect();
+    let mut images: Vec<Value> = several.iter().take(IMAGES_MAX).filter_map(url).collect();
     images.dedup();
     (!images.is_empty()).then_some(Value::Array(images))
 }
@@ -263,30 +259,30 @@ fn offers(item: &Object) -> Option<Value> {
             .find_map(|place| place.get(name))
             .and_then(plain)
     };
-    let mut told = Object::new();
+    let mut found = Object::new();
     for (name, key) in [
         ("price", "price"),
         ("low_price", "lowPrice"),
         ("high_price", "highPrice"),
     ] {
-        told.extend(value(key).map(|price| (name.to_owned(), amount(&price))));
+        found.extend(value(key).map(|price| (name.to_owned(), amount(&price))));
     }
-    told.extend(
+    found.extend(
         value("priceCurrency").map(|currency| ("currency".to_owned(), Value::from(currency))),
     );
     for (name, key) in [
         ("availability", "availability"),
         ("condition", "itemCondition"),
     ] {
-        told.extend(value(key).map(|term| (name.to_owned(), Value::from(short(&term)))));
+        found.extend(value(key).map(|term| (name.to_owned(), Value::from(short(&term)))));
     }
-    (!told.is_empty()).then_some(Value::Object(told))
+    (!found.is_empty()).then_some(Value::Object(found))
 }
 
 fn rating(item: &Object) -> Option<Value> {
     let rating = item.get("aggregateRating").map(std::slice::from_ref)?;
     let rating = embedded::items(rating).next()?;
-    let mut told = Object::new();
+    let mut found = Object::new();
     for (name, keys) in [
         ("value", ["ratingValue", "ratingValue"]),
         ("count", ["reviewCount", "ratingCount"]),
@@ -296,9 +292,9 @@ fn rating(item: &Object) -> Option<Value> {
             .into_iter()
             .find_map(|key| rating.get(key))
             .and_then(plain);
-        told.extend(value.map(|value| (name.to_owned(), amount(&value))));
+        found.extend(value.map(|value| (name.to_owned(), amount(&value))));
     }
-    told.contains_key("value").then_some(Value::Object(told))
+    found.contains_key("value").then_some(Value::Object(found))
 }
 
 /// The number in a text, otherwise the text itself: the format of `1.299,00` depends on the locale.

@@ -68,7 +68,7 @@ pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     if let Some(content) = attribute("content") {
         return work.take(content.len()).then(|| Value::from(content));
     }
-    let address = match element.tag() {
+    let url = match element.tag() {
         Tag::Audio
         | Tag::Embed
         | Tag::Iframe
@@ -80,10 +80,10 @@ pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
         Tag::Object => attribute("data"),
         _ => None,
     };
-    if let Some(address) = address {
-        let absolute = element.document().resolve(address);
-        let address = absolute.unwrap_or_else(|| address.to_owned());
-        return work.take(address.len()).then(|| Value::from(address));
+    if let Some(url) = url {
+        let absolute = element.document().resolve(url);
+        let url = absolute.unwrap_or_else(|| url.to_owned());
+        return work.take(url.len()).then(|| Value::from(url));
     }
     let written = match element.tag() {
         Tag::Data | Tag::Meter => attribute("value"),

@@ -127,11 +127,11 @@ impl<'a> Reader<'a> {
         if names.is_empty() || self.open.is_empty() {
             return;
         }
-        let address = element
+        let url = element
             .attr("resource")
             .filter(|_| !element.has_attr("content"));
-        let value = match address {
-            Some(address) => element.document().resolve(address).map(Value::from),
+        let value = match url {
+            Some(url) => element.document().resolve(url).map(Value::from),
             None => property::value(element, &mut self.work),
         };
         let names: Vec<String> = property::names(names)

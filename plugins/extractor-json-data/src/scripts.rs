@@ -152,14 +152,14 @@ struct Streams {
 impl Streams {
     fn called(&mut self, name: &str, argument: &str, sources: &mut Sources, budget: &mut Budget) {
         if name.ends_with("__next_f.push") {
-            self.flight += &flight::piece(argument, budget).unwrap_or_default();
+            self.flight += &flight::chunk(argument, budget).unwrap_or_default();
         } else if name.ends_with("enqueue") {
             let string = argument.trim_ascii_start();
             if string.starts_with(['"', '\''])
                 && let Some(found) = embedded::prefix(string, budget)
-                && let Value::String(piece) = found.value
+                && let Value::String(chunk) = found.value
             {
-                self.remix += &piece;
+                self.remix += &chunk;
             }
         } else if !self.is_started {
             self.is_started = true;

@@ -6,7 +6,7 @@ use crate::months::month_of;
 const NAME_CHARS_MAX: usize = 100;
 
 /// Maximum number of words in a name from visible text.
-const SHOWN_WORDS_MAX: usize = 8;
+const VISIBLE_WORDS_MAX: usize = 8;
 
 /// Words before a name, in several languages; a longer prefix precedes its own prefixes.
 const LEADS: [&str; 24] = [
@@ -92,21 +92,21 @@ pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> 
 }
 
 /// A name from structured data: accepted unless it is clearly not a name.
-pub(crate) fn of_data(text: &str) -> Option<String> {
+pub(crate) fn from_data(text: &str) -> Option<String> {
     let name = without_lead(text.trim()).trim_matches([',', ';', ':', '|', ' ']);
     is_name(name).then(|| name.to_owned())
 }
 
 /// A name from visible text, with a lead before it or other text after it. Text of nested elements
 /// is on lines of its own.
-pub(crate) fn of_shown(text: &str) -> Option<String> {
+pub(crate) fn from_visible(text: &str) -> Option<String> {
     // A line with only a lead is followed by the name.
     let mut lines = text.lines().filter(|line| !is_lead(line));
     of_line(lines.next()?)
 }
 
 /// The name in a text that starts with a lead, or in the next text if the first is only a lead.
-pub(crate) fn of_led(text: &str, next: Option<&str>) -> Option<String> {
+pub(crate) fn from_lead(text: &str, next: Option<&str>) -> Option<String> {
     if is_lead(text) {
         return of_line(next?);
     }
@@ -171,7 +171,7 @@ fn are_names(name: &str) -> bool {
     let is_small =
         |word: &&&str| word.starts_with(char::is_lowercase) && !SMALL_WORDS.contains(word);
     words.len() == 1
-        || (words.len() <= SHOWN_WORDS_MAX && words.iter().filter(is_small).count() == 0)
+        || (words.len() <= VISIBLE_WORDS_MAX && words.iter().filter(is_small).count() == 0)
         || (words.len() == 2 && words.iter().filter(is_small).count() == 2)
 }
 
@@ -197,13 +197,13 @@ fn without_lead(text: &str) -> &str {
 fn is_name(name: &str) -> bool {
     let n_chars = name.chars().count();
     let has_letter = name.chars().any(char::is_alphabetic);
-    let is_address = name.contains("://")
+    let is_url = name.contains("://")
         || name.contains("www.")
         || name.contains('@')
         || name.contains(['<', '{', '}']);
     (2..=NAME_CHARS_MAX).contains(&n_chars)
         && has_letter
-        && !is_address
+        && !is_url
         && !NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
@@ -219,7 +219,7 @@ fn find(text: &str, part: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{joined, of_data, of_shown};
+    use super::{from_data, from_visible, joined};
 
     #[test]
     fn what_stands_around_a_name_is_taken_off() {
@@ -235,7 +235,7 @@ mod tests {
             "作者：Ada Person",
             "Par Ada Person —",
         ] {
-            assert_eq!(of_shown(text).as_deref(), Some("Ada Person"), "{text}");
+            assert_eq!(from_visible(text).as_deref(), Some("Ada Person"), "{text}");
         }
     }
 
@@ -252,20 +252,20 @@ mod tests {
             "{{author}}",
             "This is a sentence about the person who wrote all of this",
         ] {
-            assert_eq!(of_shown(text), None, "{text}");
+            assert_eq!(from_visible(text), None, "{text}");
         }
-        assert_eq!(of_data("https://example.com/ada"), None);
-        assert_eq!(of_data("Unknown"), None);
+        assert_eq!(from_data("https://example.com/ada"), None);
+        assert_eq!(from_data("Unknown"), None);
     }
 
     #[test]
     fn names_in_data_keep_their_titles_and_numbers() {
         assert_eq!(
-            of_data("Ada Person, MS, RD").as_deref(),
+            from_data("Ada Person, MS, RD").as_deref(),
             Some("Ada Person, MS, RD")
         );
-        assert_eq!(of_data("user1234").as_deref(), Some("user1234"));
-        assert_eq!(of_data("by Ada").as_deref(), Some("Ada"));
+        assert_eq!(from_data("user1234").as_deref(), Some("user1234"));
+        assert_eq!(from_data("by Ada").as_deref(), Some("Ada"));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use trawl_sdk::Document;
 
+use crate::body::{Body, BodyDate};
 use crate::date::{self, Order};
 use crate::head::{Head, some_text};
 use crate::headline::{letters, likeness, without_site, without_tail};
 use crate::schema::Schema;
-use crate::seen::{Seen, SeenDate};
 use crate::{Known, author};
 
 /// `meta` names of the author, most reliable first.
@@ -82,7 +82,7 @@ pub(crate) struct Choice<'a> {
     document: &'a Document<'a>,
     head: Head<'a>,
     schema: Schema,
-    seen: Seen<'a>,
+    body: Body<'a>,
     domain: Option<&'a str>,
     path: Option<&'a str>,
 }
@@ -97,7 +97,7 @@ impl<'a> Choice<'a> {
             document,
             head: Head::of(document),
             schema: Schema::of(document),
-            seen: Seen::of(document),
+            body: Body::of(document),
             domain,
             path,
         }
@@ -120,8 +120,9 @@ impl<'a> Choice<'a> {
             "dc.description",
             "dcterms.description",
         ];
-        let told = self.head.text(&names);
-        told.or_else(|| self.schema.text(&["description"]))
+        let declared = self.head.text(&names);
+        declared
+            .or_else(|| self.schema.text(&["description"]))
             .unwrap_or_default()
     }
 
@@ -152,21 +153,22 @@ impl<'a> Choice<'a> {
             "twitter:image",
             "twitter:image:src",
         ];
-        let address = self.head.meta(&names).or(self.head.image);
-        address.and_then(|address| self.document.resolve(address))
+        let url = self.head.meta(&names).or(self.head.image);
+        url.and_then(|url| self.document.resolve(url))
     }
 
     pub(crate) fn language(&self) -> Option<String> {
-        let told = self
+        let declared = self
             .head
             .language
             .or_else(|| self.head.meta(&["content-language"]));
-        let told = told.map(|language| language.split(',').next().unwrap_or(language).trim());
+        let declared =
+            declared.map(|language| language.split(',').next().unwrap_or(language).trim());
         let locale = || {
             self.head
                 .meta(&["og:locale", "dc.language", "dcterms.language", "language"])
         };
-        let language = told
+        let language = declared
             .map(str::to_owned)
             .or_else(|| locale().map(|locale| locale.replace('_', "-")));
         language.or_else(|| self.schema.text(&["inLanguage"]))
@@ -176,18 +178,18 @@ impl<'a> Choice<'a> {
         let canonical = self
             .head
             .canonical
-            .and_then(|address| self.document.resolve(address));
+            .and_then(|url| self.document.resolve(url));
         canonical.or_else(|| self.og_url())
     }
 
     fn og_url(&self) -> Option<String> {
-        let address = self.head.meta(&["og:url"])?;
-        self.document.resolve(address)
+        let url = self.head.meta(&["og:url"])?;
+        self.document.resolve(url)
     }
 
     pub(crate) fn known(&self, title: &str) -> Known {
         let head = &self.head;
-        let absolute = |address: &str| self.document.resolve(address);
+        let absolute = |url: &str| self.document.resolve(url);
         Known {
             headline: self.headline().filter(|headline| headline != title),
             author: self.author(),
@@ -217,11 +219,11 @@ impl<'a> Choice<'a> {
     }
 
     fn site_name(&self) -> Option<String> {
-        let told = self
+        let declared = self
             .head
             .text(&["og:site_name"])
             .or_else(|| self.schema.site_name());
-        told.or_else(|| {
+        declared.or_else(|| {
             self.head
                 .text(&["application-name", "dc.publisher", "citation_journal_title"])
         })
@@ -237,19 +239,19 @@ impl<'a> Choice<'a> {
             .head
             .text(&["og:title", "twitter:title", "dc.title", "citation_title"]);
         let is_site = |text: &str| cut(&format!("{text} | {text}")) == *text;
-        let told = self
+        let declared = self
             .schema
             .work_text(&["headline", "name"])
             .filter(|text| !is_site(text));
-        let told = told
+        let declared = declared
             .or_else(|| preview.clone())
             .map(|text| without_tail(&cut(&text)).to_owned());
         let titles = [
             self.head.title.as_deref(),
-            told.as_deref(),
+            declared.as_deref(),
             preview.as_deref(),
         ];
-        let shown = self.seen.headlines.iter().chain(&self.seen.item_headline);
+        let shown = self.body.headlines.iter().chain(&self.body.item_headline);
         let shown = shown.filter(|text| !is_site(text));
         let likeness = |text: &&String| {
             titles
@@ -266,7 +268,7 @@ impl<'a> Choice<'a> {
             .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
             .map(|(_, text)| text.clone());
         let tailless = || title.as_deref().map(|title| without_tail(title).to_owned());
-        best.or(told).or_else(tailless)
+        best.or(declared).or_else(tailless)
     }
 
     fn author(&self) -> Option<String> {
@@ -289,14 +291,14 @@ impl<'a> Choice<'a> {
     /// The author by source, most reliable first.
     fn authors(&self) -> [Option<String>; 6] {
         let of_schema = self.schema.authors();
-        let of_schema = of_schema.iter().filter_map(|name| author::of_data(name));
+        let of_schema = of_schema.iter().filter_map(|name| author::from_data(name));
         [
             author::joined(of_schema),
             AUTHOR_NAMES
                 .iter()
                 .find_map(|name| self.named_authors(name)),
-            author::joined(shown(&self.seen.item_authors)),
-            author::joined(shown(&self.seen.linked_authors).take(1)),
+            author::joined(shown(&self.body.item_authors)),
+            author::joined(shown(&self.body.linked_authors).take(1)),
             self.classed_author(),
             self.led_author(),
         ]
@@ -304,12 +306,12 @@ impl<'a> Choice<'a> {
 
     /// The name after a "by" near the headline.
     fn led_author(&self) -> Option<String> {
-        let texts = &self.seen.texts;
+        let texts = &self.body.texts;
         let following = texts.iter().skip(1).map(Some).chain([None]);
         texts
             .iter()
             .zip(following)
-            .find_map(|(text, next)| author::of_led(text, next.map(String::as_str)))
+            .find_map(|(text, next)| author::from_lead(text, next.map(String::as_str)))
     }
 
     fn named_authors(&self, name: &str) -> Option<String> {
@@ -317,14 +319,14 @@ impl<'a> Choice<'a> {
             self.head
                 .all(name)
                 .filter_map(some_text)
-                .filter_map(|text| author::of_data(&text)),
+                .filter_map(|text| author::from_data(&text)),
         )
     }
 
     /// The name in the element with the most reliable class.
     fn classed_author(&self) -> Option<String> {
-        let names = self.seen.classed_authors.iter();
-        let names = names.filter_map(|(place, text)| Some((place, author::of_shown(text)?)));
+        let names = self.body.classed_authors.iter();
+        let names = names.filter_map(|(place, text)| Some((place, author::from_visible(text)?)));
         names.min_by_key(|(place, _)| *place).map(|(_, name)| name)
     }
 
@@ -337,12 +339,12 @@ impl<'a> Choice<'a> {
             .filter_map(|text| date::machine(&text))
             .next()
             .or_else(|| self.named_date(&PUBLISHED_NAMES))
-            .or_else(|| self.seen_date(&self.seen.item_dates))
-            .or_else(|| self.seen_date(&self.seen.published_times))
+            .or_else(|| self.body_date(&self.body.item_dates))
+            .or_else(|| self.body_date(&self.body.published_times))
             .or_else(|| self.path.and_then(date::of_path))
-            .or_else(|| self.seen_date(&self.seen.times))
-            .or_else(|| self.shown_date(&self.seen.classed_dates))
-            .or_else(|| self.shown_date(&self.seen.texts))
+            .or_else(|| self.body_date(&self.body.times))
+            .or_else(|| self.visible_date(&self.body.classed_dates))
+            .or_else(|| self.visible_date(&self.body.texts))
     }
 
     fn modified(&self) -> Option<String> {
@@ -352,8 +354,8 @@ impl<'a> Choice<'a> {
             .and_then(|text| date::machine(&text));
         of_schema
             .or_else(|| self.named_date(&MODIFIED_NAMES))
-            .or_else(|| self.seen_date(&self.seen.item_changes))
-            .or_else(|| self.seen_date(&self.seen.changed_times))
+            .or_else(|| self.body_date(&self.body.item_changes))
+            .or_else(|| self.body_date(&self.body.changed_times))
     }
 
     fn named_date(&self, names: &[&str]) -> Option<String> {
@@ -361,18 +363,18 @@ impl<'a> Choice<'a> {
         contents.filter_map(date::machine).next()
     }
 
-    fn seen_date(&self, dates: &[SeenDate]) -> Option<String> {
-        let read = |seen: &SeenDate| {
-            if seen.is_machine {
-                date::machine(&seen.text)
+    fn body_date(&self, dates: &[BodyDate]) -> Option<String> {
+        let read = |date: &BodyDate| {
+            if date.is_machine {
+                date::machine(&date.text)
             } else {
-                date::visible(&seen.text, self.order())
+                date::visible(&date.text, self.order())
             }
         };
         dates.iter().find_map(read)
     }
 
-    fn shown_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
+    fn visible_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
         let order = self.order();
         texts
             .into_iter()
@@ -390,5 +392,5 @@ impl<'a> Choice<'a> {
 }
 
 fn shown(names: &[String]) -> impl Iterator<Item = String> {
-    names.iter().filter_map(|name| author::of_shown(name))
+    names.iter().filter_map(|name| author::from_visible(name))
 }

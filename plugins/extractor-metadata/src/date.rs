@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_an_address_may_tell_the_day() {
+    fn the_path_of_a_url_may_contain_the_date() {
         for (path, expected) in [
             ("/2024/05/17/title", Some("2024-05-17")),
             ("/news/2024-05-17-title", Some("2024-05-17")),

@@ -2,6 +2,7 @@
 //! before redirects).
 
 mod author;
+mod body;
 mod choice;
 mod date;
 mod head;
@@ -9,7 +10,6 @@ mod headline;
 mod months;
 mod names;
 mod schema;
-mod seen;
 
 use serde::Serialize;
 use trawl_sdk::{Document, Extractor, Failure, Info, Source};

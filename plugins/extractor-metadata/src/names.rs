@@ -2,9 +2,9 @@
 
 /// A set of hints, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks(u8);
+pub(crate) struct Hints(u8);
 
-impl Marks {
+impl Hints {
     /// Not the page's own text: comments, links to other pages.
     pub(crate) const OTHER: Self = Self(1);
     /// May be the name of an author.
@@ -40,46 +40,46 @@ impl Marks {
     }
 }
 
-const AUTHOR_DATE: Marks = Marks::AUTHOR.with(Marks::DATE);
-const PUBLISHED_DATE: Marks = Marks::PUBLISHED.with(Marks::DATE);
+const AUTHOR_DATE: Hints = Hints::AUTHOR.with(Hints::DATE);
+const PUBLISHED_DATE: Hints = Hints::PUBLISHED.with(Hints::DATE);
 
 /// The words that start with this letter.
-const fn words_from(first: u8) -> &'static [(&'static str, Marks)] {
+const fn words_from(first: u8) -> &'static [(&'static str, Hints)] {
     match first {
-        b'a' => &[("author", Marks::AUTHOR)],
-        b'b' => &[("byline", AUTHOR_DATE), ("by-line", Marks::AUTHOR)],
-        b'c' => &[("comment", Marks::OTHER), ("contributor", Marks::AUTHOR)],
-        b'd' => &[("date", Marks::DATE)],
-        b'e' => &[("entry-date", PUBLISHED_DATE), ("entry-meta", Marks::DATE)],
-        b'l' => &[("lastmod", Marks::CHANGED)],
-        b'm' => &[("modified", Marks::CHANGED)],
-        b'n' => &[("nickname", Marks::AUTHOR)],
+        b'a' => &[("author", Hints::AUTHOR)],
+        b'b' => &[("byline", AUTHOR_DATE), ("by-line", Hints::AUTHOR)],
+        b'c' => &[("comment", Hints::OTHER), ("contributor", Hints::AUTHOR)],
+        b'd' => &[("date", Hints::DATE)],
+        b'e' => &[("entry-date", PUBLISHED_DATE), ("entry-meta", Hints::DATE)],
+        b'l' => &[("lastmod", Hints::CHANGED)],
+        b'm' => &[("modified", Hints::CHANGED)],
+        b'n' => &[("nickname", Hints::AUTHOR)],
         b'p' => &[
             ("publish", PUBLISHED_DATE),
             ("posted", PUBLISHED_DATE),
             ("post-date", PUBLISHED_DATE),
-            ("post-meta", Marks::DATE),
-            ("poster", Marks::AUTHOR),
-            ("popular", Marks::OTHER),
+            ("post-meta", Hints::DATE),
+            ("poster", Hints::AUTHOR),
+            ("popular", Hints::OTHER),
         ],
         b'r' => &[
-            ("related", Marks::OTHER),
-            ("recommend", Marks::OTHER),
-            ("recent", Marks::OTHER),
-            ("read-more", Marks::OTHER),
+            ("related", Hints::OTHER),
+            ("recommend", Hints::OTHER),
+            ("recent", Hints::OTHER),
+            ("read-more", Hints::OTHER),
         ],
-        b's' => &[("sidebar", Marks::OTHER)],
+        b's' => &[("sidebar", Hints::OTHER)],
         b't' => &[
-            ("time", Marks::DATE),
-            ("trending", Marks::OTHER),
-            ("teaser", Marks::OTHER),
+            ("time", Hints::DATE),
+            ("trending", Hints::OTHER),
+            ("teaser", Hints::OTHER),
         ],
         b'u' => &[
-            ("updated", Marks::CHANGED),
-            ("username", Marks::AUTHOR),
-            ("user-name", Marks::AUTHOR),
+            ("updated", Hints::CHANGED),
+            ("username", Hints::AUTHOR),
+            ("user-name", Hints::AUTHOR),
         ],
-        b'w' => &[("writer", Marks::AUTHOR)],
+        b'w' => &[("writer", Hints::AUTHOR)],
         _ => &[],
     }
 }
@@ -119,14 +119,14 @@ fn is_class(classes: &str, known: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Marks, author_rank};
+    use super::{Hints, author_rank};
 
     #[test]
     fn words_in_names_say_what_an_element_is() {
-        let marks = Marks::of("Post-Comments x_DatePublished");
-        assert!(marks.has(Marks::OTHER) && marks.has(Marks::DATE) && marks.has(Marks::PUBLISHED));
-        assert!(!marks.has(Marks::AUTHOR) && !marks.has(Marks::CHANGED));
-        assert_eq!(Marks::of("content"), Marks::default());
+        let marks = Hints::of("Post-Comments x_DatePublished");
+        assert!(marks.has(Hints::OTHER) && marks.has(Hints::DATE) && marks.has(Hints::PUBLISHED));
+        assert!(!marks.has(Hints::AUTHOR) && !marks.has(Hints::CHANGED));
+        assert_eq!(Hints::of("content"), Hints::default());
     }
 
     #[test]

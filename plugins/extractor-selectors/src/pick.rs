@@ -7,10 +7,10 @@ use crate::TEXT_BYTES_MAX;
 use crate::selector::{FieldSelector, Query};
 
 /// Bytes of text per step.
-const BYTES_A_STEP: usize = 32;
+const BYTES_PER_STEP: usize = 32;
 
 /// Attributes that hold URLs; they are made absolute.
-const ADDRESSES: [&str; 6] = [
+const URL_ATTRIBUTES: [&str; 6] = [
     "action",
     "formaction",
     "href",
@@ -156,7 +156,7 @@ impl<'a> Picker<'a> {
     }
 
     fn attribute(&self, name: &str, value: &str) -> String {
-        let is_address = ADDRESSES
+        let is_address = URL_ATTRIBUTES
             .iter()
             .any(|address| name.eq_ignore_ascii_case(address));
         let absolute = is_address.then(|| self.document.resolve(value)).flatten();
@@ -191,7 +191,7 @@ impl<'a> Picker<'a> {
         let mut inside = node.descendants();
         while let Some(next) = inside.next() {
             let text = next.as_text().unwrap_or_default();
-            if !self.steps.spend(1 + (text.len() / BYTES_A_STEP) as u64) {
+            if !self.steps.spend(1 + (text.len() / BYTES_PER_STEP) as u64) {
                 return Err(
                     "reading the text of its matches takes too many steps on this page".to_owned(),
                 );

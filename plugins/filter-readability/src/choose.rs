@@ -57,7 +57,7 @@ const CAUTION: f32 = 1.2;
 
 /// Lowers the probability of consent notices: they read like prose, and are too rare for the model
 /// to learn. A page about cookies consists mostly of such words and is left alone.
-pub(crate) fn doubt_consent(page: &Page<'_>, probabilities: &mut [f32]) {
+pub(crate) fn discount_consent(page: &Page<'_>, probabilities: &mut [f32]) {
     const MOST: f32 = 0.7;
     const DOUBT: f32 = 0.05;
     let is_consent: Vec<bool> = page

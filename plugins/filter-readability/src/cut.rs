@@ -34,7 +34,7 @@ impl<'a> Page<'a> {
                 marks: Vec::new(),
                 parents: Vec::new(),
                 title,
-                facts: Facts::of_address(document.url()),
+                facts: Facts::of_url(document.url()),
             },
             open: Vec::new(),
             block: None,

@@ -37,9 +37,9 @@ const TYPES: [&[&str]; N_TYPES] = [
 
 impl Facts {
     /// Facts from the URL.
-    pub(crate) fn of_address(url: &str) -> Self {
+    pub(crate) fn of_url(url: &str) -> Self {
         let mut facts = Self::default();
-        facts.read_address(url);
+        facts.read_url(url);
         facts
     }
 
@@ -64,7 +64,7 @@ impl Facts {
         }
     }
 
-    fn read_address(&mut self, url: &str) {
+    fn read_url(&mut self, url: &str) {
         let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
         let path = after_scheme.split(['?', '#']).next().unwrap_or_default();
         let path = path.split_once('/').map_or("", |(_, path)| path);

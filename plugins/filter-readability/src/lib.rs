@@ -13,8 +13,8 @@ mod choose;
 mod companions;
 mod cut;
 mod facts;
+mod fallback;
 mod features;
-mod floor;
 mod forest;
 mod lexicon;
 mod mask;
@@ -49,19 +49,19 @@ impl Filter for Readability {
 
     fn keep(document: &Document, _: ()) -> Result<Mask, Failure> {
         let Some(page) = Page::of(document) else {
-            return Ok(floor::of(document));
+            return Ok(fallback::of(document));
         };
         if page.blocks.is_empty() {
             return Ok(Mask::of(document));
         }
         let mut probabilities = probabilities(&page);
         companions::lift(&page, &mut probabilities);
-        choose::doubt_consent(&page, &mut probabilities);
+        choose::discount_consent(&page, &mut probabilities);
         let choice = choose::choose(&page, &probabilities);
         if choice.is_weak() {
-            let floor = floor::of(document);
-            if floor::shows_text(document, &floor) {
-                return Ok(floor);
+            let mask = fallback::of(document);
+            if fallback::shows_text(document, &mask) {
+                return Ok(mask);
             }
         }
         Ok(mask::of(&page, &choice.is_chosen))

@@ -48,7 +48,7 @@ pub(crate) struct Place<'o> {
     /// In a table cell.
     pub(crate) in_cell: bool,
     /// In a URL that GFM turns into a link without any markup.
-    pub(crate) in_address: bool,
+    pub(crate) in_url: bool,
 }
 
 /// Whether `text[at]`, a byte of [`Class::Special`], needs a backslash.
@@ -60,9 +60,9 @@ pub(crate) fn needs_backslash(place: Place<'_>, text: &str, at: usize) -> bool {
         b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
         b'`' => true,
         b'*' => begins_line || !is_between_blanks(place.line, next),
-        b'_' => !place.in_address && !is_harmless_underscore(place.line, text, at),
+        b'_' => !place.in_url && !is_harmless_underscore(place.line, text, at),
         b'~' => {
-            !place.in_address
+            !place.in_url
                 && (next == Some(b'~')
                     || !place.line.is_empty() && !place.line.ends_with(is_blank)
                     || place.line.ends_with('~'))

@@ -5,7 +5,6 @@
 //! single questions. The output ends with exactly one line feed, an empty page yields an empty
 //! text, and a page that is not HTML is returned as plain text.
 
-mod address;
 mod code;
 mod escape;
 mod flanking;
@@ -15,6 +14,7 @@ mod lists;
 mod media;
 mod options;
 mod table;
+mod url;
 mod visible;
 mod walk;
 

@@ -2,7 +2,7 @@
 
 use trawl_sdk::Element;
 
-use crate::address::is_followable;
+use crate::url::is_followable;
 
 const LATE: &[&str] = &[
     "data-src",
@@ -39,13 +39,13 @@ fn largest(set: &str) -> Option<&str> {
     // A comma separates candidates only before white space: URLs may contain commas.
     for candidate in set.split(", ").flat_map(|part| part.split(",\n")) {
         let mut words = candidate.split_ascii_whitespace();
-        let Some(address) = words.next().map(|word| word.trim_end_matches(',')) else {
+        let Some(url) = words.next().map(|word| word.trim_end_matches(',')) else {
             continue;
         };
         let size = size(words.next()).unwrap_or(1.0);
-        if is_followable(address) && best.is_none_or(|(_, largest)| size > largest) {
-            best = Some((address, size));
+        if is_followable(url) && best.is_none_or(|(_, largest)| size > largest) {
+            best = Some((url, size));
         }
     }
-    best.map(|(address, _)| address)
+    best.map(|(url, _)| url)
 }

@@ -56,7 +56,7 @@ fn open(out: &mut String, element: Element<'_>, has_root: bool) {
         None => (!has_root).then_some(Namespace::Html),
     };
     if outer != Some(element.namespace()) {
-        out.extend([" xmlns=\"", address(element.namespace()), "\""]);
+        out.extend([" xmlns=\"", namespace_url(element.namespace()), "\""]);
     }
     let mut written: Vec<Cow<'_, str>> = Vec::new();
     for (name, value) in element.attrs() {
@@ -85,7 +85,7 @@ fn open(out: &mut String, element: Element<'_>, has_root: bool) {
     out.push_str(if element.tag().is_void() { "/>" } else { ">" });
 }
 
-const fn address(namespace: Namespace) -> &'static str {
+const fn namespace_url(namespace: Namespace) -> &'static str {
     match namespace {
         Namespace::Svg => "http://www.w3.org/2000/svg",
         Namespace::MathMl => "http://www.w3.org/1998/Math/MathML",

@@ -34,7 +34,7 @@ impl<'a> Writer<'a> {
     fn blanks_before_marks(&mut self, text: &str, n_bytes: usize) -> usize {
         self.flush_code();
         let n_same = self.n_same();
-        let begins_mark = n_same < self.wanted.len();
+        let begins_mark = n_same < self.enclosing.len();
         if self.leaf.is_none() || self.is_cell_empty() {
             // Blanks alone are not content, and a mark does not start with them.
             return if begins_mark || n_bytes == text.len() {
@@ -68,8 +68,10 @@ impl<'a> Writer<'a> {
         }
         let n_same = self.n_same();
         let begins_mark = self.open.len() == n_same
-            && n_same < self.wanted.len()
-            && self.wanted[n_same..].iter().all(|wanted| !wanted.is_link());
+            && n_same < self.enclosing.len()
+            && self.enclosing[n_same..]
+                .iter()
+                .all(|enclosing| !enclosing.is_link());
         if !begins_mark {
             return 0;
         }
@@ -111,7 +113,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Drops the tag of a mark without letters: a full stop need not be bold.
-    pub(super) fn says_nothing(&mut self, open: Open<'_>) -> bool {
+    pub(super) fn drop_empty_tag(&mut self, open: Open<'_>) -> bool {
         let start = open.at + open.mark.tag().len() + "<>".len();
         if self.lines.out[start..].contains(char::is_alphanumeric) {
             return false;

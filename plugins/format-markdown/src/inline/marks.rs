@@ -1,8 +1,8 @@
 //! Marks and links around text.
 
 use super::{Mode, Writer};
-use crate::address;
 use crate::flanking::can_open;
+use crate::url;
 
 /// Maximum nesting of marks and links; deeper ones are dropped.
 const NESTING_MAX: usize = 16;
@@ -49,12 +49,12 @@ impl Mark<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct EnclosingMark<'a> {
     mark: Mark<'a>,
     id: u32,
 }
 
-impl Wanted<'_> {
+impl EnclosingMark<'_> {
     pub(super) fn is_link(&self) -> bool {
         matches!(self.mark, Mark::Link(..))
     }
@@ -74,13 +74,13 @@ impl<'a> Writer<'a> {
     /// Starts a mark or link.
     pub(crate) fn enter_mark(&mut self, mark: Mark<'a>) {
         self.flush_code();
-        if self.wanted.len() >= NESTING_MAX {
+        if self.enclosing.len() >= NESTING_MAX {
             self.n_ignored += 1;
             return;
         }
         let is_header = matches!(self.mode, Mode::Heading(_) | Mode::Cell(true));
         let is_within_own = self
-            .wanted
+            .enclosing
             .iter()
             .any(|outer| std::mem::discriminant(&outer.mark) == std::mem::discriminant(&mark));
         let mark = match mark {
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
             mark => mark,
         };
         self.next_id += 1;
-        self.wanted.push(Wanted {
+        self.enclosing.push(EnclosingMark {
             mark,
             id: self.next_id,
         });
@@ -107,10 +107,10 @@ impl<'a> Writer<'a> {
             self.n_ignored -= 1;
             return;
         }
-        if let Some(Wanted {
+        if let Some(EnclosingMark {
             mark: Mark::Link(..),
             ..
-        }) = self.wanted.pop()
+        }) = self.enclosing.pop()
         {
             self.in_link = false;
         }
@@ -128,9 +128,9 @@ impl<'a> Writer<'a> {
         };
         self.close_down_to(n_same, next);
         self.write_pending();
-        for at in n_same..self.wanted.len() {
+        for at in n_same..self.enclosing.len() {
             let next = self.first_but_stars(at + 1, first);
-            self.open_mark(self.wanted[at], next);
+            self.open_mark(self.enclosing[at], next);
         }
         self.in_sync = true;
     }
@@ -139,14 +139,16 @@ impl<'a> Writer<'a> {
     pub(super) fn n_same(&mut self) -> usize {
         let has_gap = self.has_gap();
         let mut n_same = 0;
-        while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
+        while let (Some(open), Some(enclosing)) =
+            (self.open.get_mut(n_same), self.enclosing.get(n_same))
         {
             // Two adjacent marks of the same kind are merged: their delimiters would run together.
-            let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
-            if open.id != wanted.id && !joins {
+            let joins =
+                !has_gap && open.mark == enclosing.mark && !open.mark.delimiter().is_empty();
+            if open.id != enclosing.id && !joins {
                 break;
             }
-            open.id = wanted.id;
+            open.id = enclosing.id;
             n_same += 1;
         }
         n_same
@@ -154,8 +156,8 @@ impl<'a> Writer<'a> {
 
     /// The first character that is not an asterisk, from the pending mark `at` on.
     fn first_but_stars(&self, at: usize, first: char) -> char {
-        for wanted in &self.wanted[at..] {
-            match wanted.mark {
+        for enclosing in &self.enclosing[at..] {
+            match enclosing.mark {
                 Mark::Nothing | Mark::Strong | Mark::Emphasis => {}
                 Mark::Strike => return '~',
                 Mark::Sub | Mark::Sup => return '<',
@@ -165,10 +167,10 @@ impl<'a> Writer<'a> {
         first
     }
 
-    fn open_mark(&mut self, wanted: Wanted<'a>, next: char) {
+    fn open_mark(&mut self, enclosing: EnclosingMark<'a>, next: char) {
         let at = self.lines.out.len();
         // A heading is bold anyway, even if the bold mark started outside of it.
-        let mark = match wanted.mark {
+        let mark = match enclosing.mark {
             Mark::Strong if matches!(self.mode, Mode::Heading(_)) => Mark::Nothing,
             mark => mark,
         };
@@ -194,7 +196,7 @@ impl<'a> Writer<'a> {
         }
         self.open.push(Open {
             mark,
-            id: wanted.id,
+            id: enclosing.id,
             at,
             as_tag,
         });
@@ -236,7 +238,7 @@ impl<'a> Writer<'a> {
     }
 
     fn close_mark(&mut self, open: Open<'a>, next: Option<char>) {
-        if open.as_tag && !matches!(open.mark, Mark::Sub | Mark::Sup) && self.says_nothing(open) {
+        if open.as_tag && !matches!(open.mark, Mark::Sub | Mark::Sup) && self.drop_empty_tag(open) {
             return;
         }
         let blanks = self.take_blanks(open);
@@ -252,8 +254,8 @@ impl<'a> Writer<'a> {
     fn close_link(&mut self, at: usize, href: &str, title: &str) {
         let text = &self.lines.out[at + 1..];
         if title.is_empty() && text.contains([':', '@']) && !text.contains(['|', '\\', ' ']) {
-            let address = address::absolute(self.document, href);
-            if address::is_autolink(text, &address) {
+            let destination = url::absolute(self.document, href);
+            if url::is_autolink(text, &destination) {
                 let text = text.to_owned();
                 self.lines.out.truncate(at);
                 self.lines.out.push('<');

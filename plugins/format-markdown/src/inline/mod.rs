@@ -1,6 +1,6 @@
 //! Text, marks, links and code within a block.
 //!
-//! The marks around the text (`wanted`) and the marks opened in the output (`open`) are separate,
+//! The marks around the text (`enclosing`) and the marks opened in the output (`open`) are separate,
 //! and synchronized only when content is written. So delimiters are never next to blanks, never
 //! empty, and are reopened after a block boundary.
 
@@ -10,10 +10,10 @@ mod spans;
 
 use trawl_sdk::Document;
 
-use crate::address;
 use crate::escape::{self, CLASSES, Class, Place};
 use crate::lines::{Gap, Lines};
-use marks::{Open, Wanted};
+use crate::url;
+use marks::{EnclosingMark, Open};
 
 pub(crate) use marks::Mark;
 pub(crate) use spans::longest_run;
@@ -44,13 +44,13 @@ pub(crate) struct Writer<'a> {
     /// Start of the current block's content; `None` between blocks.
     leaf: Option<usize>,
     pending: Pending,
-    wanted: Vec<Wanted<'a>>,
+    enclosing: Vec<EnclosingMark<'a>>,
     n_ignored: usize,
     next_id: u32,
     open: Vec<Open<'a>>,
     in_sync: bool,
     in_link: bool,
-    in_address: bool,
+    in_url: bool,
     /// Depth of code elements.
     code_depth: usize,
     /// Code that may still be extended.
@@ -60,7 +60,7 @@ pub(crate) struct Writer<'a> {
     /// Depth of links that separate their blocks by line breaks.
     pub(crate) n_joined: usize,
     /// Depth of elements that preserve line breaks.
-    pub(crate) kept_breaks: usize,
+    pub(crate) preserved_breaks: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -71,18 +71,18 @@ impl<'a> Writer<'a> {
             document,
             leaf: None,
             pending: Pending::default(),
-            wanted: Vec::new(),
+            enclosing: Vec::new(),
             n_ignored: 0,
             next_id: 0,
             open: Vec::new(),
             in_sync: true,
             in_link: false,
-            in_address: false,
+            in_url: false,
             code_depth: 0,
             code: String::new(),
             code_end: 0,
             n_joined: 0,
-            kept_breaks: 0,
+            preserved_breaks: 0,
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn text(&mut self, text: &str) {
         if self.code_depth > 0 {
             self.code.push_str(text);
-        } else if self.kept_breaks > 0 && text.contains('\n') {
+        } else if self.preserved_breaks > 0 && text.contains('\n') {
             for (i, line) in text.split('\n').enumerate() {
                 if i > 0 {
                     self.line_break();
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
                     if at < bytes.len() {
                         self.lines.out.push(' ');
                     }
-                    self.in_address = false;
+                    self.in_url = false;
                 }
                 Class::Special => {
                     self.lines.out.push_str(&text[copied..at]);
@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
             after_break: self.lines.line_start > leaf,
             in_brackets: self.in_link,
             in_cell: matches!(self.mode, Mode::Cell(_)),
-            in_address: self.in_address,
+            in_url: self.in_url,
         };
         if escape::needs_backslash(place, text, at) {
             self.lines.out.push('\\');
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
             && text[at..].starts_with("://")
             && self.lines.out.ends_with(|c: char| c.is_alphabetic())
         {
-            self.in_address = true;
+            self.in_url = true;
         }
     }
 
@@ -209,14 +209,14 @@ impl<'a> Writer<'a> {
         } else {
             self.flush_code();
             self.pending.space = true;
-            self.in_address = false;
+            self.in_url = false;
         }
     }
 
     /// Adds a line break; a space in a heading.
     pub(crate) fn line_break(&mut self) {
         self.flush_code();
-        self.in_address = false;
+        self.in_url = false;
         match self.mode {
             Mode::Heading(_) => self.pending.space = true,
             _ => self.pending.breaks = self.pending.breaks.saturating_add(1),
@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
             }
             Mode::Flow | Mode::Cell(_) => {
                 self.flush_code();
-                self.in_address = false;
+                self.in_url = false;
                 self.pending.breaks = self.pending.breaks.max(1);
             }
         }
@@ -250,7 +250,7 @@ impl<'a> Writer<'a> {
             self.lines.gap = Gap::Blank;
         }
         self.pending = Pending::default();
-        self.in_address = false;
+        self.in_url = false;
     }
 
     /// Escapes trailing `#`s of a heading, which would be parsed as its closing sequence.
@@ -277,16 +277,16 @@ impl<'a> Writer<'a> {
         let was_in_link = std::mem::replace(&mut self.in_link, true);
         self.escaped(alt.trim_ascii());
         self.in_link = was_in_link;
-        self.in_address = false;
+        self.in_url = false;
         self.destination(src, title);
     }
 
     fn destination(&mut self, href: &str, title: &str) {
-        let address = address::absolute(self.document, href);
+        let destination = url::absolute(self.document, href);
         let in_cell = matches!(self.mode, Mode::Cell(_));
         self.lines.out.push_str("](");
-        address::write(&mut self.lines.out, &address, in_cell);
-        address::write_title(&mut self.lines.out, title, in_cell);
+        url::write(&mut self.lines.out, &destination, in_cell);
+        url::write_title(&mut self.lines.out, title, in_cell);
         self.lines.out.push(')');
     }
 
@@ -306,7 +306,7 @@ impl<'a> Writer<'a> {
         } else if self.is_cell_empty() {
             self.pending = Pending::default();
         }
-        if !self.in_sync || self.open.len() != self.wanted.len() {
+        if !self.in_sync || self.open.len() != self.enclosing.len() {
             self.sync(first);
         } else {
             self.write_pending();

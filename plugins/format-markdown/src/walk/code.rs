@@ -3,9 +3,9 @@
 use trawl_sdk::{Element, Node, Step, Tag};
 
 use super::{After, Renderer};
-use crate::address::is_followable;
 use crate::inline::Mark;
 use crate::options::Links;
+use crate::url::is_followable;
 
 /// Maximum number of nodes examined in inline code.
 const NODES_MAX: usize = 100;

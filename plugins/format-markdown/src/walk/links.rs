@@ -3,9 +3,9 @@
 use trawl_sdk::{Element, Namespace, Node, Tag};
 
 use super::{After, Renderer};
-use crate::address::is_followable;
 use crate::inline::Mark;
 use crate::options::Links;
+use crate::url::is_followable;
 use crate::visible::is_left_out;
 
 /// Maximum number of texts in a link over several lines, and their size in bytes.

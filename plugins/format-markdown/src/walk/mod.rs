@@ -176,7 +176,7 @@ impl<'a> Renderer<'a> {
                 After::Heading
             }
             _ if keeps_breaks(element) => {
-                self.writer.kept_breaks += 1;
+                self.writer.preserved_breaks += 1;
                 After::Breaks
             }
             _ => After::Boundary,
@@ -231,7 +231,7 @@ impl<'a> Renderer<'a> {
             return self.enter_block(element);
         }
         if keeps_breaks(element) {
-            self.writer.kept_breaks += 1;
+            self.writer.preserved_breaks += 1;
             return After::Breaks;
         }
         After::Nothing
@@ -339,7 +339,7 @@ impl<'a> Renderer<'a> {
             }
             After::Row => self.leave_row(),
             After::Cell => self.leave_cell(),
-            After::Breaks => self.writer.kept_breaks -= 1,
+            After::Breaks => self.writer.preserved_breaks -= 1,
             After::Space => self.writer.space(),
             After::Text(text) => self.writer.text(text),
         }

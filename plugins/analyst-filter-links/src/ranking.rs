@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use trawl_sdk::Document;
 use trawl_sdk::rank::{Bm25, Language, Region, Vocabulary, each_word};
 
-use crate::Wanted;
-use crate::address::Address;
-use crate::content_type::{ContentType, Told, is_social};
+use crate::Request;
+use crate::content_type::{Classification, ContentType, is_social};
 use crate::link::{Link, links};
+use crate::url::UrlParts;
 
 /// BM25 field weights: anchor text, label, URL, heading above, surrounding text.
 const WEIGHTS: [f32; 5] = [3.0, 2.0, 2.0, 0.8, 0.6];
@@ -27,11 +27,11 @@ const PRIOR_MIN: f32 = 0.4;
 /// Minimum certainty of a requested type.
 const TYPE_MIN: f32 = 0.45;
 /// Score factor of a link that violates a constraint.
-const REFUSED: f32 = 0.2;
+const EXCLUDED_FACTOR: f32 = 0.2;
 
 /// A scored link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Judged {
+pub(crate) struct RankedLink {
     pub(crate) url: String,
     pub(crate) text: String,
     /// Relevance score, 0 to 1.
@@ -45,101 +45,113 @@ pub(crate) struct Judged {
     pub(crate) heading: String,
     /// Whether a constraint excludes it, regardless of the model.
     #[serde(skip)]
-    pub(crate) is_refused: bool,
+    pub(crate) is_excluded: bool,
 }
 
 /// Scores the links of a page, best first; ties keep page order.
-pub(crate) fn judge(document: &Document<'_>, wanted: &Wanted) -> Vec<Judged> {
-    let own = Address::of(document.url());
-    let found: Vec<Facts> = links(document)
+pub(crate) fn rank(document: &Document<'_>, request: &Request) -> Vec<RankedLink> {
+    let own = UrlParts::of(document.url());
+    let found: Vec<Candidate> = links(document)
         .into_iter()
         .map(|link| {
-            let address = Address::of(&link.url);
-            let told = Told::of(&link, &address);
-            Facts {
+            let url = UrlParts::of(&link.url);
+            let classification = Classification::of(&link, &url);
+            Candidate {
                 link,
-                address,
-                told,
+                url,
+                classification,
             }
         })
         .collect();
-    let matches = matched(document, &found, &wanted.criteria.query);
-    let has_query = !wanted.criteria.query.is_empty();
-    let mut judged: Vec<Judged> = Vec::with_capacity(found.len());
-    for (at, facts) in found.into_iter().enumerate() {
-        let is_self = facts.address == own;
+    let matches = matched(document, &found, &request.criteria.query);
+    let has_query = !request.criteria.query.is_empty();
+    let mut ranked: Vec<RankedLink> = Vec::with_capacity(found.len());
+    for (at, candidate) in found.into_iter().enumerate() {
+        let is_self = candidate.url == own;
         let (mut score, mut reasons) = match &matches {
             Some(matches) => (
-                matches[at].0 * place_factor(facts.link.region, true),
+                matches[at].0 * place_factor(candidate.link.region, true),
                 vec![matches[at].1.clone()],
             ),
             None => (
-                prior(&facts, wanted) * place_factor(facts.link.region, false),
+                prior(&candidate, request) * place_factor(candidate.link.region, false),
                 Vec::new(),
             ),
         };
-        let refusal = refusal(&facts, wanted, &own)
+        let violation = violation(&candidate, request, &own)
             .or_else(|| is_self.then(|| "it links to this page".to_owned()));
-        let content_type = facts.told.content_type.name();
-        reasons.push(match facts.told.content_type {
-            ContentType::Other => facts.told.why.clone(),
-            _ => format!("classified as {content_type}: {}", facts.told.why),
+        let content_type = candidate.classification.content_type.name();
+        reasons.push(match candidate.classification.content_type {
+            ContentType::Other => candidate.classification.reason.clone(),
+            _ => format!(
+                "classified as {content_type}: {}",
+                candidate.classification.reason
+            ),
         });
-        if facts.link.region != Region::Main {
-            reasons.push(format!("it is in the {}", facts.link.region.name()));
+        if candidate.link.region != Region::Main {
+            reasons.push(format!("it is in the {}", candidate.link.region.name()));
         }
-        let is_refused = refusal.is_some();
-        if let Some(refusal) = refusal {
-            score *= REFUSED;
-            reasons.insert(0, refusal);
+        let is_excluded = violation.is_some();
+        if let Some(violation) = violation {
+            score *= EXCLUDED_FACTOR;
+            reasons.insert(0, violation);
         }
-        judged.push(Judged {
+        ranked.push(RankedLink {
             score: rounded(score),
             content_type: content_type.to_owned(),
-            relevant: !is_refused,
+            relevant: !is_excluded,
             reason: reasons.join("; "),
-            url: facts.link.url,
-            text: facts.link.text,
-            heading: facts.link.heading,
-            is_refused,
+            url: candidate.link.url,
+            text: candidate.link.text,
+            heading: candidate.link.heading,
+            is_excluded,
         });
     }
-    let best = judged
+    let best = ranked
         .iter()
         .filter(|link| link.relevant)
         .map(|link| link.score)
         .fold(0.0, f32::max);
-    let least = wanted.threshold.unwrap_or(if has_query {
+    let least = request.threshold.unwrap_or(if has_query {
         QUERY_MIN.max(best * QUERY_SHARE_MIN)
     } else {
         PRIOR_MIN
     });
-    for link in &mut judged {
+    for link in &mut ranked {
         link.relevant &= link.score >= least && link.score > 0.0;
     }
-    judged.sort_by(|one, other| {
+    ranked.sort_by(|one, other| {
         other
             .relevant
             .cmp(&one.relevant)
             .then(other.score.total_cmp(&one.score))
     });
-    judged
+    ranked
 }
 
-struct Facts {
+struct Candidate {
     link: Link,
-    address: Address,
-    told: Told,
+    url: UrlParts,
+    classification: Classification,
 }
 
 /// Query score of each link and the matching words by field; `None` without a query.
-fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<(f32, String)>> {
+fn matched(
+    document: &Document<'_>,
+    found: &[Candidate],
+    query: &str,
+) -> Option<Vec<(f32, String)>> {
     if query.is_empty() {
         return None;
     }
     let sample: Vec<&str> = found
         .iter()
-        .flat_map(|facts| [facts.link.text.as_str(), facts.link.context.as_str()])
+        .flat_map(|candidate| {
+            [
+                candidate.link.text.as_str(),
+                candidate.link.context.as_str(),
+            ]
+        })
         .collect();
     let mut words = Vocabulary::new(Language::of_page(document, &sample.join("\n")));
     let terms = words.query(query);
@@ -154,11 +166,11 @@ fn matched(document: &Document<'_>, found: &[Facts], query: &str) -> Option<Vec<
         }
     });
     let mut index = Bm25::new(&terms, WEIGHTS);
-    for Facts { link, address, .. } in found {
+    for Candidate { link, url, .. } in found {
         let texts = [
             &link.text,
             &link.label,
-            &address.words(),
+            &url.words(),
             &link.heading,
             &link.context,
         ];
@@ -193,23 +205,23 @@ fn quote(index: &Bm25<5>, words: &[String], link: usize) -> String {
 }
 
 /// Score of a link without a query.
-fn prior(facts: &Facts, wanted: &Wanted) -> f32 {
-    let told = &facts.told;
-    if wanted.types().next().is_some() || !wanted.criteria.files.is_empty() {
-        return told.certainty;
+fn prior(candidate: &Candidate, request: &Request) -> f32 {
+    let classification = &candidate.classification;
+    if request.types().next().is_some() || !request.criteria.files.is_empty() {
+        return classification.certainty;
     }
-    let worth = match told.content_type {
+    let worth = match classification.content_type {
         ContentType::Article | ContentType::Product | ContentType::Documentation => 0.9,
         ContentType::Listing => 0.6,
         ContentType::Download | ContentType::Media => 0.55,
         ContentType::About | ContentType::Contact => 0.5,
-        ContentType::Other if is_social(&facts.address) => 0.1,
-        ContentType::Other if facts.address.segments.is_empty() => 0.3,
+        ContentType::Other if is_social(&candidate.url) => 0.1,
+        ContentType::Other if candidate.url.segments.is_empty() => 0.3,
         ContentType::Other => 0.6,
         ContentType::Legal | ContentType::Login => 0.1,
     };
     // Page numbers and anchors without words lead to more of the same.
-    if facts
+    if candidate
         .link
         .text
         .chars()
@@ -237,10 +249,10 @@ fn place_factor(region: Region, has_query: bool) -> f32 {
 }
 
 /// Why a link violates a constraint.
-fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
-    let (criteria, told) = (&wanted.criteria, &facts.told);
-    let extension = facts.address.extension.as_str();
-    let is_file = |kinds: &[&crate::wishes::FileKind]| {
+fn violation(candidate: &Candidate, request: &Request, own: &UrlParts) -> Option<String> {
+    let (criteria, classification) = (&request.criteria, &candidate.classification);
+    let extension = candidate.url.extension.as_str();
+    let is_file = |kinds: &[&crate::vocabulary::FileKind]| {
         kinds
             .iter()
             .any(|kind| kind.extensions.contains(&extension))
@@ -252,25 +264,35 @@ fn refusal(facts: &Facts, wanted: &Wanted, own: &Address) -> Option<String> {
     if is_file(&criteria.not_files) {
         return Some(format!(".{extension} files are excluded"));
     }
-    if criteria.not_types.contains(&told.content_type) && told.certainty >= TYPE_MIN {
-        return Some(format!("{} is excluded", told.content_type.name()));
+    if criteria.not_types.contains(&classification.content_type)
+        && classification.certainty >= TYPE_MIN
+    {
+        return Some(format!(
+            "{} is excluded",
+            classification.content_type.name()
+        ));
     }
-    let mut types = wanted.types().peekable();
+    let mut types = request.types().peekable();
     let is_wanted = types.peek().is_none()
         || is_wanted_file
-        || types.any(|own| own == told.content_type && told.certainty >= TYPE_MIN);
+        || types
+            .any(|own| own == classification.content_type && classification.certainty >= TYPE_MIN);
     if !is_wanted {
         return Some("it is not of the requested type".to_owned());
     }
     if let Some(is_internal) = criteria.is_internal
-        && is_internal != (site(&facts.address.host) == site(&own.host))
+        && is_internal != (site(&candidate.url.host) == site(&own.host))
     {
         return Some(format!(
             "it leads {} the site",
             if is_internal { "out of" } else { "to pages of" }
         ));
     }
-    let texts = [&facts.link.text, &facts.link.label, &facts.address.words()];
+    let texts = [
+        &candidate.link.text,
+        &candidate.link.label,
+        &candidate.url.words(),
+    ];
     let has = |word: &&String| texts.iter().any(|text| has_word(text, word));
     criteria
         .not_words

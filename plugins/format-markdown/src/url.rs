@@ -19,7 +19,7 @@ pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, st
     // The fragment is copied unchanged: its encoding only matters to the target page.
     let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
     match document.resolve(page) {
-        Some(address) => Cow::Owned(address + fragment),
+        Some(url) => Cow::Owned(url + fragment),
         None => Cow::Borrowed(href),
     }
 }
@@ -49,11 +49,10 @@ pub(crate) fn is_followable(href: &str) -> bool {
 }
 
 /// Whether a link with this text can be written as an autolink, `<url>`.
-pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
-    let is_address =
-        text == address && (text.starts_with("https://") || text.starts_with("http://"));
-    let is_mail = address.strip_prefix("mailto:") == Some(text) && text.contains('@');
-    (is_address
+pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
+    let is_url = text == url && (text.starts_with("https://") || text.starts_with("http://"));
+    let is_mail = url.strip_prefix("mailto:") == Some(text) && text.contains('@');
+    (is_url
         || is_mail
             && text
                 .bytes()
@@ -63,10 +62,10 @@ pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
 }
 
 /// Writes a link destination.
-pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
-    let is_bare = are_balanced(address) && !address.starts_with('<') && !address.is_empty();
+pub(crate) fn write(out: &mut String, url: &str, in_cell: bool) {
+    let is_bare = are_balanced(url) && !url.starts_with('<') && !url.is_empty();
     out.push_str(if is_bare { "" } else { "<" });
-    let bytes = address.as_bytes();
+    let bytes = url.as_bytes();
     let (mut copied, mut at) = (0, 0);
     while let Some(plain) = bytes[at..].iter().position(|&b| IS_WATCHED[b as usize]) {
         at += plain;
@@ -76,18 +75,18 @@ pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
             b'<' if !is_bare => Some("%3C"),
             b'>' if !is_bare => Some("%3E"),
             b'|' if in_cell => Some("\\|"),
-            b'&' if is_reference(&address[at + 1..]) => Some("&amp;"),
+            b'&' if is_reference(&url[at + 1..]) => Some("&amp;"),
             b'|' | b'&' | b'<' | b'>' => None,
             _ => Some(""),
         };
         if let Some(written) = written {
-            out.push_str(&address[copied..at]);
+            out.push_str(&url[copied..at]);
             out.push_str(written);
             copied = at + 1;
         }
         at += 1;
     }
-    out.push_str(&address[copied..]);
+    out.push_str(&url[copied..]);
     out.push_str(if is_bare { "" } else { ">" });
 }
 
@@ -131,10 +130,10 @@ pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     out.push('"');
 }
 
-fn are_balanced(address: &str) -> bool {
+fn are_balanced(url: &str) -> bool {
     const DEPTH_MAX: usize = 16;
     let mut depth = 0_usize;
-    for byte in address.bytes() {
+    for byte in url.bytes() {
         match byte {
             b'(' if depth == DEPTH_MAX => return false,
             b'(' => depth += 1,

@@ -6,7 +6,7 @@ use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
 use crate::date::TEXT_BYTES_MAX;
 use crate::head::{attribute, some_text};
-use crate::names::{Marks, author_rank};
+use crate::names::{Hints, author_rank};
 
 /// Maximum number of candidates of one kind.
 const CANDIDATES_MAX: usize = 20;
@@ -23,7 +23,7 @@ const TEXTS_AFTER_HEADLINE_MAX: usize = 40;
 
 /// A date in an element.
 #[derive(Debug)]
-pub(crate) struct SeenDate {
+pub(crate) struct BodyDate {
     /// As written, for machines or people.
     pub(crate) text: String,
     /// Whether it is in an attribute and machine-readable.
@@ -32,7 +32,7 @@ pub(crate) struct SeenDate {
 
 /// Candidates in the body, in page order.
 #[derive(Debug, Default)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct Body<'a> {
     /// Texts of `h1`.
     pub(crate) headlines: Vec<String>,
     /// `itemprop=headline`.
@@ -44,15 +44,15 @@ pub(crate) struct Seen<'a> {
     /// Elements with an author class, with the rank of that class.
     pub(crate) classed_authors: Vec<(usize, String)>,
     /// `itemprop=datePublished`.
-    pub(crate) item_dates: Vec<SeenDate>,
+    pub(crate) item_dates: Vec<BodyDate>,
     /// `itemprop=dateModified`.
-    pub(crate) item_changes: Vec<SeenDate>,
+    pub(crate) item_changes: Vec<BodyDate>,
     /// `time` elements marked as publication time.
-    pub(crate) published_times: Vec<SeenDate>,
+    pub(crate) published_times: Vec<BodyDate>,
     /// Other `time` elements.
-    pub(crate) times: Vec<SeenDate>,
+    pub(crate) times: Vec<BodyDate>,
     /// `time` elements marked as modification time.
-    pub(crate) changed_times: Vec<SeenDate>,
+    pub(crate) changed_times: Vec<BodyDate>,
     /// Elements with a date class.
     pub(crate) classed_dates: Vec<String>,
     /// Short texts around the first headline.
@@ -61,35 +61,35 @@ pub(crate) struct Seen<'a> {
     authored: Option<Option<Node<'a>>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Body<'a> {
     pub(crate) fn of(document: &'a Document<'a>) -> Self {
-        let mut seen = Self::default();
+        let mut body = Self::default();
         let mut n_articles = 0_usize;
         let mut walk = document.root().walk();
         while let Some(step) = walk.next() {
             match step {
                 Step::Enter(node) => match node.kind() {
                     Kind::TemplateContents => walk.skip_tree(),
-                    Kind::Text(text) => seen.read_text(text),
+                    Kind::Text(text) => body.read_text(text),
                     Kind::Element(element) => {
                         let marks = marks_of(element);
-                        let is_begun = !seen.headlines.is_empty();
+                        let is_begun = !body.headlines.is_empty();
                         if is_other(element, marks, is_begun, n_articles > 0) {
                             walk.skip_tree();
                             continue;
                         }
                         n_articles += usize::from(is_article(node));
-                        seen.read(element, marks);
+                        body.read(element, marks);
                     }
                     _ => {}
                 },
                 Step::Leave(node) => n_articles -= usize::from(is_article(node)),
             }
         }
-        seen
+        body
     }
 
-    fn read(&mut self, element: Element<'a>, marks: Marks) {
+    fn read(&mut self, element: Element<'a>, marks: Hints) {
         if element.tag() == Tag::H1 {
             push(&mut self.headlines, || short_text(element));
         }
@@ -145,12 +145,12 @@ impl<'a> Seen<'a> {
         first == item.map(Element::node)
     }
 
-    fn read_time(&mut self, time: Element<'_>, marks: Marks) {
+    fn read_time(&mut self, time: Element<'_>, marks: Hints) {
         let around = time.parent_element().map(marks_of).unwrap_or_default();
         let marks = marks.with(around);
-        let place = if marks.has(Marks::CHANGED) {
+        let place = if marks.has(Hints::CHANGED) {
             &mut self.changed_times
-        } else if marks.has(Marks::PUBLISHED) || time.has_attr("pubdate") {
+        } else if marks.has(Hints::PUBLISHED) || time.has_attr("pubdate") {
             &mut self.published_times
         } else {
             &mut self.times
@@ -158,15 +158,15 @@ impl<'a> Seen<'a> {
         push(place, || date_of(time));
     }
 
-    fn read_marked(&mut self, element: Element<'_>, marks: Marks) {
-        if marks.has(Marks::AUTHOR)
+    fn read_marked(&mut self, element: Element<'_>, marks: Hints) {
+        if marks.has(Hints::AUTHOR)
             && let Some(rank) = element.attr("class").and_then(author_rank)
         {
             push(&mut self.classed_authors, || {
                 Some((rank, name_text(element)?))
             });
         }
-        if marks.has(Marks::DATE) && !marks.has(Marks::CHANGED) {
+        if marks.has(Hints::DATE) && !marks.has(Hints::CHANGED) {
             let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
             push(&mut self.classed_dates, || {
                 short_text(element).filter(has_digit)
@@ -205,23 +205,23 @@ fn is_article(node: Node<'_>) -> bool {
 }
 
 /// Whether the element is not part of the page's own text.
-fn is_other(element: Element<'_>, marks: Marks, is_begun: bool, is_in_article: bool) -> bool {
+fn is_other(element: Element<'_>, marks: Hints, is_begun: bool, is_in_article: bool) -> bool {
     match element.tag() {
         Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
         Tag::Footer => !is_in_article,
         Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
         // The container of the headline may be named after an adjacent column.
-        _ => is_begun && marks.has(Marks::OTHER),
+        _ => is_begun && marks.has(Hints::OTHER),
     }
 }
 
 /// Hints in the element's classes and id.
-fn marks_of(element: Element<'_>) -> Marks {
+fn marks_of(element: Element<'_>) -> Hints {
     let names = element
         .attrs()
         .filter(|(name, _)| matches!(*name, "class" | "id"));
-    names.fold(Marks::default(), |marks, (_, value)| {
-        marks.with(Marks::of(value))
+    names.fold(Hints::default(), |marks, (_, value)| {
+        marks.with(Hints::of(value))
     })
 }
 
@@ -251,7 +251,7 @@ fn name_text(element: Element<'_>) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn date_of(element: Element<'_>) -> Option<SeenDate> {
+fn date_of(element: Element<'_>) -> Option<BodyDate> {
     let written = ["datetime", "content"]
         .into_iter()
         .find_map(|name| attribute(element, name));
@@ -259,7 +259,7 @@ fn date_of(element: Element<'_>) -> Option<SeenDate> {
         Some(written) => (some_text(written)?, true),
         None => (short_text(element)?, false),
     };
-    Some(SeenDate { text, is_machine })
+    Some(BodyDate { text, is_machine })
 }
 
 /// The element's text with collapsed white space; `None` if it is empty or too long for a name, a

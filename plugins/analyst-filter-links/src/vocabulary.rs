@@ -82,7 +82,7 @@ pub(crate) const NEGATIONS: &[&str] = &[
     "bez",
 ];
 /// Words that end a negation.
-pub(crate) const TURNS: &[&str] = &[
+pub(crate) const NEGATION_ENDS: &[&str] = &[
     "but",
     "only",
     "just",

@@ -2,7 +2,7 @@
 
 /// A URL in parts, in lower case and percent-decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Address {
+pub(crate) struct UrlParts {
     pub(crate) host: String,
     /// Path segments; none is empty, and the last one has no extension.
     pub(crate) segments: Vec<String>,
@@ -14,7 +14,7 @@ pub(crate) struct Address {
 /// Maximum length of a file extension.
 const EXTENSION_CHARS_MAX: usize = 5;
 
-impl Address {
+impl UrlParts {
     /// Splits an absolute URL.
     pub(crate) fn of(url: &str) -> Self {
         let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
