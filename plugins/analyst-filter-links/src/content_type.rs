@@ -69,6 +69,18 @@ const FILES: [&str; 28] = [
     "ics",
 ];
 
+/// Query parameters of search results and of lists with filters or pages.
+const LISTING_KEYS: [&str; 8] = [
+    "page=",
+    "q=",
+    "search=",
+    "category=",
+    "tag=",
+    "sort=",
+    "query=",
+    "filter=",
+];
+
 /// Minimum number of words in a path segment that reads like a title.
 const TITLE_WORDS_MIN: usize = 4;
 /// Maximum number of words in a path segment that names a type: `privacy-policy` does,
@@ -163,40 +175,43 @@ fn by_file(link: &Link, url: &UrlParts) -> Option<Classification> {
     })
 }
 
+/// Classifies by URL; among equally certain types the first wins.
 fn by_url(url: &UrlParts) -> Option<Classification> {
-    let n_segments = url.segments.len();
-    let mut best: Option<Classification> = None;
-    let mut consider = |classification: Classification| {
-        if best
-            .as_ref()
-            .is_none_or(|best| classification.certainty > best.certainty)
-        {
-            best = Some(classification);
+    let found = by_host(url)
+        .into_iter()
+        .chain(by_segments(url))
+        .chain(by_date(url))
+        .chain(by_query(url));
+    found.reduce(|best, other| {
+        if other.certainty > best.certainty {
+            other
+        } else {
+            best
         }
-    };
-    let sub = url.host.split('.').next().unwrap_or_default();
-    match sub {
+    })
+}
+
+fn by_host(url: &UrlParts) -> Option<Classification> {
+    let label = url.host.split('.').next().unwrap_or_default();
+    let (content_type, certainty) = match label {
         "docs" | "doc" | "developer" | "developers" | "help" | "support" | "wiki" => {
-            consider(Classification::new(
-                ContentType::Documentation,
-                0.75,
-                format!("its host starts with {sub}."),
-            ))
+            (ContentType::Documentation, 0.75)
         }
-        "blog" | "news" if n_segments > 0 => consider(Classification::new(
-            ContentType::Article,
-            0.75,
-            format!("its host starts with {sub}."),
-        )),
-        "login" | "accounts" | "auth" | "sso" => consider(Classification::new(
-            ContentType::Login,
-            0.85,
-            format!("its host starts with {sub}."),
-        )),
-        _ => {}
-    }
+        "blog" | "news" if !url.segments.is_empty() => (ContentType::Article, 0.75),
+        "login" | "accounts" | "auth" | "sso" => (ContentType::Login, 0.85),
+        _ => return None,
+    };
+    Some(Classification::new(
+        content_type,
+        certainty,
+        format!("its host starts with {label}."),
+    ))
+}
+
+fn by_segments(url: &UrlParts) -> Vec<Classification> {
+    let mut found = Vec::new();
     for (at, segment) in url.segments.iter().enumerate() {
-        let is_last = at + 1 == n_segments;
+        let is_last = at + 1 == url.segments.len();
         let words: Vec<String> = segment
             .split(['-', '_', '.', '+', ' '])
             .map(fold)
@@ -212,44 +227,37 @@ fn by_url(url: &UrlParts) -> Option<Classification> {
             if !exact && !among {
                 continue;
             }
-            let kind = kind_below(*content_type, is_last, url, at);
             // The last segment describes the page itself, the others its place in the site.
             let certainty = if exact { 0.85 } else { 0.7 } + if is_last { 0.05 } else { 0.0 };
-            consider(Classification::new(
-                kind,
+            found.push(Classification::new(
+                kind_below(*content_type, is_last, url, at),
                 certainty,
                 format!("its URL has /{segment}"),
             ));
         }
     }
-    if let Some(is_titled) = dated(&url.segments) {
-        let kind = if is_titled {
-            ContentType::Article
-        } else {
-            ContentType::Listing
-        };
-        consider(Classification::new(kind, 0.88, "its URL has a date"));
-    }
-    for key in [
-        "page=",
-        "q=",
-        "search=",
-        "category=",
-        "tag=",
-        "sort=",
-        "query=",
-        "filter=",
-    ] {
-        if url.query.split('&').any(|pair| pair.starts_with(key)) {
-            // A page of a list is a listing, whatever it lists.
-            consider(Classification::new(
-                ContentType::Listing,
-                0.95,
-                format!("its URL has ?{key}"),
-            ));
-        }
-    }
-    best
+    found
+}
+
+fn by_date(url: &UrlParts) -> Option<Classification> {
+    let kind = if dated(&url.segments)? {
+        ContentType::Article
+    } else {
+        ContentType::Listing
+    };
+    Some(Classification::new(kind, 0.88, "its URL has a date"))
+}
+
+/// A page of a list is a listing, whatever it lists.
+fn by_query(url: &UrlParts) -> Option<Classification> {
+    let key = LISTING_KEYS
+        .iter()
+        .find(|key| url.query.split('&').any(|pair| pair.starts_with(**key)))?;
+    Some(Classification::new(
+        ContentType::Listing,
+        0.95,
+        format!("its URL has ?{key}"),
+    ))
 }
 
 /// Type of a page below a path segment: `/blog/x` is an article, `/blog` a listing.

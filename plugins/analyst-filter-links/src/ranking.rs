@@ -65,48 +65,13 @@ pub(crate) fn rank(document: &Document<'_>, request: &Request) -> Vec<RankedLink
         .collect();
     let matches = matched(document, &found, &request.criteria.query);
     let has_query = !request.criteria.query.is_empty();
-    let mut ranked: Vec<RankedLink> = Vec::with_capacity(found.len());
-    for (at, candidate) in found.into_iter().enumerate() {
-        let is_self = candidate.url == own;
-        let (mut score, mut reasons) = match &matches {
-            Some(matches) => (
-                matches[at].0 * place_factor(candidate.link.region, true),
-                vec![matches[at].1.clone()],
-            ),
-            None => (
-                prior(&candidate, request) * place_factor(candidate.link.region, false),
-                Vec::new(),
-            ),
-        };
-        let violation = violation(&candidate, request, &own)
-            .or_else(|| is_self.then(|| "it links to this page".to_owned()));
-        let content_type = candidate.classification.content_type.name();
-        reasons.push(match candidate.classification.content_type {
-            ContentType::Other => candidate.classification.reason.clone(),
-            _ => format!(
-                "classified as {content_type}: {}",
-                candidate.classification.reason
-            ),
-        });
-        if candidate.link.region != Region::Main {
-            reasons.push(format!("it is in the {}", candidate.link.region.name()));
-        }
-        let is_excluded = violation.is_some();
-        if let Some(violation) = violation {
-            score *= EXCLUDED_FACTOR;
-            reasons.insert(0, violation);
-        }
-        ranked.push(RankedLink {
-            score: rounded(score),
-            content_type: content_type.to_owned(),
-            relevant: !is_excluded,
-            reason: reasons.join("; "),
-            url: candidate.link.url,
-            text: candidate.link.text,
-            heading: candidate.link.heading,
-            is_excluded,
-        });
-    }
+    let links = found.into_iter().enumerate();
+    let mut ranked: Vec<RankedLink> = links
+        .map(|(at, candidate)| {
+            let matched = matches.as_ref().map(|matches| &matches[at]);
+            candidate.ranked(matched, request, &own)
+        })
+        .collect();
     let best = ranked
         .iter()
         .filter(|link| link.relevant)
@@ -133,6 +98,52 @@ struct Candidate {
     link: Link,
     url: UrlParts,
     classification: Classification,
+}
+
+impl Candidate {
+    /// Scores a link, given its query score and matching words if there is a query. `own` is the
+    /// page it is on.
+    fn ranked(
+        self,
+        matched: Option<&(f32, String)>,
+        request: &Request,
+        own: &UrlParts,
+    ) -> RankedLink {
+        let region = self.link.region;
+        let (mut score, mut reasons) = match matched {
+            Some((score, words)) => (score * place_factor(region, true), vec![words.clone()]),
+            None => (
+                prior(&self, request) * place_factor(region, false),
+                Vec::new(),
+            ),
+        };
+        let violation = violation(&self, request, own)
+            .or_else(|| (self.url == *own).then(|| "it links to this page".to_owned()));
+        let content_type = self.classification.content_type.name();
+        let reason = self.classification.reason;
+        reasons.push(match self.classification.content_type {
+            ContentType::Other => reason,
+            _ => format!("classified as {content_type}: {reason}"),
+        });
+        if region != Region::Main {
+            reasons.push(format!("it is in the {}", region.name()));
+        }
+        let is_excluded = violation.is_some();
+        if let Some(violation) = violation {
+            score *= EXCLUDED_FACTOR;
+            reasons.insert(0, violation);
+        }
+        RankedLink {
+            score: rounded(score),
+            content_type: content_type.to_owned(),
+            relevant: !is_excluded,
+            reason: reasons.join("; "),
+            url: self.link.url,
+            text: self.link.text,
+            heading: self.link.heading,
+            is_excluded,
+        }
+    }
 }
 
 /// Query score of each link and the matching words by field; `None` without a query.

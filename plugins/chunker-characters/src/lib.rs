@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_takes_for_one_is_not_torn() {
+    fn grapheme_clusters_are_not_split() {
         check("e\u{301}👩‍👧x", 1, &["e\u{301}", "👩‍👧", "x"]);
         check("a\r\nb", 1, &["a", "\r\n", "b"]);
         check("🇩🇪🇫🇷", 1, &["🇩🇪", "🇫🇷"]);

@@ -15,7 +15,7 @@ const WORDS_BYTES_MAX: usize = 48;
 /// Maximum number of opening marks before the first letter of a sentence.
 const OPENERS_MAX: usize = 8;
 /// Maximum length in bytes of a link's URL after a stop at the end of the link text.
-const ADDRESS_BYTES_MAX: usize = 512;
+const URL_BYTES_MAX: usize = 512;
 /// Maximum number of digits in a bracketed footnote mark after a stop.
 const NOTE_DIGITS_MAX: usize = 3;
 
@@ -130,7 +130,7 @@ impl<'t> Sentences<'t> {
             stop = stop.then(next);
             self.at += c.len_utf8();
         }
-        let closed = self.behind_closers(self.at);
+        let closed = self.after_closers(self.at);
         let gap = self.gap(closed);
         if gap.end == self.text.len() {
             return Some(gap.end);
@@ -189,7 +189,7 @@ impl<'t> Sentences<'t> {
     }
 
     /// End of the closing marks at `at`: quotes, brackets, footnote marks, the URL of a link.
-    fn behind_closers(&self, mut at: usize) -> usize {
+    fn after_closers(&self, mut at: usize) -> usize {
         while let Some(c) = self.char_at(at) {
             let rest = &self.text.as_bytes()[at..];
             at += match rest {
@@ -197,7 +197,7 @@ impl<'t> Sentences<'t> {
                     Some(len) => 1 + len,
                     None => return at,
                 },
-                [b']', b'(', rest @ ..] => match address_len(rest) {
+                [b']', b'(', rest @ ..] => match url_len(rest) {
                     Some(len) => 2 + len,
                     None => 1,
                 },
@@ -217,8 +217,8 @@ fn note_len(rest: &[u8]) -> Option<usize> {
 }
 
 /// Length of `https://example.com/)`.
-fn address_len(rest: &[u8]) -> Option<usize> {
-    let mut bytes = rest.iter().take(ADDRESS_BYTES_MAX);
+fn url_len(rest: &[u8]) -> Option<usize> {
+    let mut bytes = rest.iter().take(URL_BYTES_MAX);
     let end = bytes.position(|byte| matches!(byte, b')' | b'(' | b' ' | b'\n'))?;
     (rest[end] == b')').then_some(end + 1)
 }

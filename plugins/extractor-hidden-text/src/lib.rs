@@ -51,7 +51,7 @@ impl Extractor for HiddenTexts {
             if bytes_left == 0 || texts.len() == TEXTS_MAX {
                 break;
             }
-            if is_no_text(node) {
+            if is_not_text(node) {
                 nodes.skip_inside(node);
             } else if let Some((element, by)) = hidden(node) {
                 nodes.skip_inside(node);
@@ -73,7 +73,7 @@ fn hidden(node: Node<'_>) -> Option<(Element<'_>, HiddenBy)> {
 }
 
 /// Scripts, styles, templates, SVG images and form options: their content is not text.
-fn is_no_text(node: Node<'_>) -> bool {
+fn is_not_text(node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Element(element) => {
             let tag = element.tag();
@@ -93,10 +93,10 @@ fn folded_text(element: Element<'_>, bytes_max: usize) -> String {
     let mut walk = element.walk();
     while let Some(step) = walk.next() {
         match step {
-            Step::Enter(node) if is_no_text(node) => walk.skip_tree(),
+            Step::Enter(node) if is_not_text(node) => walk.skip_tree(),
             Step::Enter(node) | Step::Leave(node) => match node.kind() {
                 Kind::Text(text) => folded.push(text),
-                Kind::Element(element) => folded.owes_space |= parts_words(element.tag()),
+                Kind::Element(element) => folded.owes_space |= separates_words(element.tag()),
                 _ => {}
             },
         }
@@ -133,7 +133,7 @@ impl Folded {
     }
 }
 
-fn parts_words(tag: Tag) -> bool {
+fn separates_words(tag: Tag) -> bool {
     tag.is_block() || matches!(tag, Tag::Br | Tag::Td | Tag::Th)
 }
 

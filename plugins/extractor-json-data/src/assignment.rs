@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_data_is_left_out() {
+    fn code_is_not_data() {
         for code in [
             "window.A = {};",
             "window.A = 1; window.B = 'text'; C = null",
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn data_behind_odd_tokens_is_found() {
+    fn data_after_unusual_tokens_is_found() {
         check(
             "x = /['\"{]/; y = `'${z}`; /* ' */ window.A = {a: '}'}",
             &[("A", json!({"a": "}"}))],

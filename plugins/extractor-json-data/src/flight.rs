@@ -85,7 +85,7 @@ mod tests {
     use trawl_sdk::embedded::Budget;
 
     #[test]
-    fn pieces_are_the_strings_of_data_pushes() {
+    fn chunks_are_the_strings_of_data_pushes() {
         let chunk = |argument| chunk(argument, &mut Budget::default());
         assert_eq!(chunk(r#"[1,"0:\"a\"\n"])"#).as_deref(), Some("0:\"a\"\n"));
         assert_eq!(chunk("[0])"), None);

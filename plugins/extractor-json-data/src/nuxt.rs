@@ -127,7 +127,7 @@ mod tests {
     use trawl_sdk::embedded::Budget;
 
     #[test]
-    fn arguments_stand_where_the_parameters_did() {
+    fn arguments_replace_the_parameters() {
         let expected = json!({"a": null, "b": ["x, y", true], "c": {}, "d": "a"});
         for text in [
             r#"(function(a,b,c,d){return {a:a,b:[b,c],c:d,d:"a"}}(null,"x, y",true,{}));"#,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn other_functions_are_no_data() {
+    fn other_functions_are_not_data() {
         for text in [
             "(function(){})()",
             "(a)",

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_absolute_in_page_order_each_once() {
+    fn links_are_absolute_deduplicated_and_in_page_order() {
         check(
             "<a href='c'>1</a><map><area href=//other.example></map><a href=' /d\n'>2</a><a href=./c>3</a><a href='?r'>4</a>",
             &[
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_no_page_of_its_own() {
+    fn a_fragment_is_not_a_separate_page() {
         check(
             "<a href='#top'>t</a><a href='c#1'>1</a><a href='c#2'>2</a>",
             &["https://example.com/a/c"],

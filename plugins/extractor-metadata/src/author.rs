@@ -222,7 +222,7 @@ mod tests {
     use super::{from_data, from_visible, joined};
 
     #[test]
-    fn what_stands_around_a_name_is_taken_off() {
+    fn text_around_a_name_is_removed() {
         for text in [
             "Ada Person",
             "By Ada Person",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn other_texts_are_not_names() {
         for text in [
             "",
             "A",

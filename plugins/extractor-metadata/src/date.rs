@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_no_date() {
+    fn invalid_days_are_not_dates() {
         for text in [
             "",
             "2024-13-01",
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_months_are_told_apart_by_the_order_of_the_country() {
+    fn the_order_of_day_and_month_depends_on_the_locale() {
         assert_eq!(
             visible("05/06/2024", Order::MonthFirst).as_deref(),
             Some("2024-05-06")
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beside_words_are_no_dates() {
+    fn numbers_next_to_words_are_not_dates() {
         for text in [
             "in May 2024",
             "5 comments",

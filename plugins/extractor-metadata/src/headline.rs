@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_last_part_is_cut_off_when_it_is_the_shorter_one() {
+    fn an_unknown_last_part_is_removed_if_it_is_shorter() {
         assert_eq!(
             without_tail("A title of some words - Site"),
             "A title of some words"

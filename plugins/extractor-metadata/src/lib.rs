@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_page_tells_all() {
+    fn a_full_page_has_all_fields() {
         let html = "<html lang=en-GB><title> A \n title </title><meta name=Description content=' d  e '><meta name=keywords content='a, b c,,'>
             <meta property=og:image content=/i.png><link rel='Canonical' href=/c>";
         assert_eq!(
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_has_texts_and_nulls() {
+    fn an_empty_page_has_empty_texts_and_nulls() {
         assert_eq!(
             metadata(""),
             json!({
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_taken_from_the_preview() {
+    fn missing_fields_are_taken_from_the_preview() {
         let found = metadata(
             "<title> </title><meta property=og:title content=t><meta property=og:description content=d><meta http-equiv=content-language content=de>",
         );
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_of_a_drawing_is_not_the_pages() {
+    fn the_title_of_an_svg_is_not_the_pages() {
         assert_eq!(
             metadata("<svg><title>s</title></svg><title>t</title>")["title"],
             "t"

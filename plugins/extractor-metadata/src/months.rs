@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_none() {
+    fn other_words_are_not_months() {
         for word in ["ma", "Monday", "marching", "th", "octopus", ""] {
             assert_eq!(month_of(word), None, "{word}");
         }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_root_selector_matches_stays() {
+    fn only_elements_that_match_the_root_selector_are_kept() {
         let html = "<p>a</p><div><p class=x>b<b>c</b></p>d</div>";
         check(html, json!({"root_selector": "p"}), "abc");
         check(html, json!({"root_selector": ".x"}), "bc");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_exclude_selector_matches_goes() {
+    fn elements_that_match_the_exclude_selector_are_removed() {
         let html = "<p>a<b>b</b></p><p>c</p>";
         check(html, json!({"exclude_selector": "b, p:last-child"}), "a");
         check(
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_drawings_go_when_asked() {
+    fn images_and_svg_are_removed_on_request() {
         let html = "<p>a<img src=x alt=i><picture><source>b</picture></p><svg><text>c</text></svg>";
         check(html, json!({}), "abc");
         check(html, json!({"images": true}), "ac");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_part_is_what_the_page_marks_as_main() {
+    fn the_main_content_is_the_element_marked_as_main() {
         check(
             "<nav>n</nav><main>m</main>x",
             json!({"main_only": true}),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_mark_the_main_part_is_what_is_not_around_it() {
+    fn without_a_main_element_the_surroundings_are_removed() {
         let html = "<header>h</header><div role=navigation>n</div><article><header>t</header>b</article><aside>s</aside><footer>f</footer>";
         check(html, json!({"main_only": true}), "tb");
     }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_class_are_told_apart() {
+    fn words_of_a_class_are_separated() {
         let both = Hint::SideWord.bit() | Hint::PostWord.bit();
         assert_eq!(hints_of("sidebar-2 postBody") & both, both);
         assert_eq!(hints_of("navbarish"), 0);

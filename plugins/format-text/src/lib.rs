@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_on_their_own_lines_and_paragraphs_apart() {
+    fn blocks_start_a_line_and_paragraphs_are_separated() {
         check("<h1>t</h1>x<p>a</p><p>b</p>", "t\n\nx\n\na\n\nb");
         check("<div>a<div>b</div></div><div></div>c", "a\nb\nc");
         check("<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_stand_apart_by_a_tab() {
+    fn cells_are_separated_by_tabs() {
         check(
             "<table><tr><th>a</th> <th>b<tr><td><p>c</p> <td> d </table>e",
             "a\tb\nc\td\n\ne",
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_left_out() {
+    fn hidden_text_is_omitted() {
         check(
             "<title>t</title>a<script>s</script><style>s</style><template>s</template><noscript>s</noscript>
              <p hidden>s</p><p style='color:red; Display : none !important'>s</p><dialog>s</dialog><select><option>s</select>b",
@@ -136,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_hides_all_it_has_is_shown() {
+    fn a_fully_hidden_page_is_rendered() {
         check("<div style='display:none'>a</div>", "a");
         check("<noscript><h1>a</h1><p>b</noscript>", "a\n\nb");
     }
 
     #[test]
-    fn controls_drawings_and_icons_are_no_text() {
+    fn controls_svg_and_icons_are_not_text() {
         check(
             "a<textarea>s</textarea><progress>s</progress><svg><title>s</title></svg><i class=material-icons>s</i>b",
             "ab",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_stands_in_brackets() {
+    fn a_ruby_reading_is_in_brackets() {
         check(
             "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby>",
             "漢(kan)字(ji)",
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_filters_kept_is_shown() {
+    fn filtered_elements_are_omitted() {
         let page = testkit::page("<nav>n</nav><p>a</p>").without("nav");
         assert_eq!(page.render_text::<Text>(json!({})), "a");
     }
 
     #[test]
-    fn other_text_comes_as_it_is() {
+    fn other_text_is_returned_unchanged() {
         let page = testkit::page("{\"a\": 1}\n").content_type("application/json");
         assert_eq!(page.render_text::<Text>(json!({})), "{\"a\": 1}\n");
     }

@@ -1,4 +1,4 @@
-//! The adapter against replies written down.
+//! Runs the adapter against recorded responses.
 
 use serde_json::json;
 use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
@@ -267,7 +267,7 @@ fn failures_without_a_result_have_their_classes() {
 }
 
 #[test]
-fn headers_tell_what_the_body_does_not() {
+fn metadata_missing_in_the_body_is_read_from_headers() {
     let headers = [
         ("X-Scrapfly-Reject-Code", "ERR::ASP::SHIELD_ERROR"),
         ("X-Scrapfly-Reject-Retryable", "false"),

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_can_be_headers_and_costs_untold() {
+    fn cookies_may_be_headers_and_the_cost_may_be_missing() {
         let headers = [
             ("scrape.do-initial-status-code", "200"),
             ("set-cookie", "n=v; Path=/"),

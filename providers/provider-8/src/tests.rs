@@ -28,7 +28,7 @@ fn items(items: Value) -> Reply<'static> {
     reply(200, &[], items.to_string().into_bytes())
 }
 
-/// Replies up to the items.
+/// Responses before the dataset items.
 fn succeeded(last: Reply<'static>) -> [Reply<'static>; 3] {
     [
         run("SUCCEEDED", Value::Null),
@@ -117,7 +117,7 @@ fn a_request_has_every_option() {
 }
 
 #[test]
-fn wishes_are_literals_in_the_page_function() {
+fn actions_are_literals_in_the_page_function() {
     let wished = Task {
         javascript: true,
         wait_ms: Some(1500),
@@ -369,7 +369,7 @@ fn failures_of_the_vendor_have_their_classes() {
             (talk.failure().retry_after, talk.failure().cost.charged),
             (Some(7).filter(|_| expected != Class::Drift), Charged::No)
         );
-        // After the start something is charged, told or not.
+        // After the start of a run its cost is charged, reported or not.
         for (n_before, charged) in [(1, Charged::Unknown), (3, Charged::Yes)] {
             let before = [
                 run("READY", Value::Null),

@@ -2,9 +2,9 @@
 //! second half was held out.
 
 /// A path under `https://site.example`, the anchor text, and the expected type.
-pub(super) type Typed = (&'static str, &'static str, &'static str);
+pub(super) type TypeCase = (&'static str, &'static str, &'static str);
 
-pub(super) const TYPES_SEEN: &[Typed] = &[
+pub(super) const TYPES_SEEN: &[TypeCase] = &[
     ("/blog/why-we-moved", "Why we moved", "article"),
     ("/blog", "Blog", "listing"),
     (
@@ -47,7 +47,7 @@ pub(super) const TYPES_SEEN: &[Typed] = &[
     ("/x81", "Something", "other"),
 ];
 
-pub(super) const TYPES_UNSEEN: &[Typed] = &[
+pub(super) const TYPES_UNSEEN: &[TypeCase] = &[
     ("/stories/a-day-at-the-mill", "A day at the mill", "article"),
     ("/actualites/le-nouveau-tram", "Le nouveau tram", "article"),
     ("/noticias/2023/09/el-puerto", "El puerto crece", "article"),
@@ -94,13 +94,13 @@ pub(super) const TYPES_UNSEEN: &[Typed] = &[
 
 /// A page: the prompt, its links by path and text (prefix `!` puts a link in the footer, `^` in the
 /// navigation), and the relevant paths.
-pub(super) type Asked = (
+pub(super) type RelevanceCase = (
     &'static str,
     &'static [(&'static str, &'static str)],
     &'static [&'static str],
 );
 
-pub(super) const ASKED_SEEN: &[Asked] = &[
+pub(super) const RELEVANCE_SEEN: &[RelevanceCase] = &[
     (
         "solar panels",
         &[
@@ -219,7 +219,7 @@ pub(super) const ASKED_SEEN: &[Asked] = &[
     ),
 ];
 
-pub(super) const ASKED_UNSEEN: &[Asked] = &[
+pub(super) const RELEVANCE_UNSEEN: &[RelevanceCase] = &[
     (
         "electric cars",
         &[

@@ -1,8 +1,8 @@
 //! Text, marks, links and code within a block.
 //!
-//! The marks around the text (`enclosing`) and the marks opened in the output (`open`) are separate,
-//! and synchronized only when content is written. So delimiters are never next to blanks, never
-//! empty, and are reopened after a block boundary.
+//! The marks around the text (`enclosing`) and the marks opened in the output (`open`) are
+//! separate, and synchronized only when content is written. So delimiters are never next to blanks,
+//! never empty, and are reopened after a block boundary.
 
 mod edges;
 mod marks;
