@@ -11,7 +11,7 @@ use crate::Options;
 use crate::pair::{Distinct, From, Pair};
 use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
 
-/// Relevance factor of a passage relative to a pair on the page itself.
+/// Relevance factor of a passage as an answer, compared with a question and answer on the page.
 const PASSAGE_FACTOR: f32 = 0.85;
 
 /// The answer of a run.

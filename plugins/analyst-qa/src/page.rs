@@ -15,7 +15,7 @@ const OUTSIDE_MAIN_FACTOR: f32 = 0.8;
 /// Worth factor of a marked-up question that is not phrased as one: a disclosure widget may hide
 /// anything.
 const NON_QUESTION_FACTOR: f32 = 0.7;
-/// Relevance factor of a passage relative to a pair on the page itself.
+/// Relevance factor of a passage as an answer, compared with a question and answer on the page.
 const PASSAGE_FACTOR: f32 = 0.85;
 /// Minimum number of words in a passage that can be an answer.
 const PASSAGE_WORDS_MIN: usize = 4;

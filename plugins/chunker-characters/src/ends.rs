@@ -40,7 +40,7 @@ fn sentence(text: &str, full: usize) -> Option<usize> {
     begin
 }
 
-/// Progress while scanning backwards over the end of a sentence.
+/// How much of a sentence's end has been scanned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     None,

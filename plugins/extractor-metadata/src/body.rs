@@ -72,14 +72,14 @@ impl<'a> Body<'a> {
                     Kind::TemplateContents => walk.skip_tree(),
                     Kind::Text(text) => body.read_text(text),
                     Kind::Element(element) => {
-                        let marks = marks_of(element);
+                        let hints = hints_of(element);
                         let is_begun = !body.headlines.is_empty();
-                        if is_other(element, marks, is_begun, n_articles > 0) {
+                        if is_other(element, hints, is_begun, n_articles > 0) {
                             walk.skip_tree();
                             continue;
                         }
                         n_articles += usize::from(is_article(node));
-                        body.read(element, marks);
+                        body.read(element, hints);
                     }
                     _ => {}
                 },
@@ -89,7 +89,7 @@ impl<'a> Body<'a> {
         body
     }
 
-    fn read(&mut self, element: Element<'a>, marks: Hints) {
+    fn read(&mut self, element: Element<'a>, hints: Hints) {
         if element.tag() == Tag::H1 {
             push(&mut self.headlines, || short_text(element));
         }
@@ -104,9 +104,9 @@ impl<'a> Body<'a> {
             push(&mut self.linked_authors, || name_text(element));
         }
         if element.tag() == Tag::Time {
-            self.read_time(element, marks);
+            self.read_time(element, hints);
         }
-        self.read_marked(element, marks);
+        self.read_by_class(element, hints);
     }
 
     fn read_item_property(&mut self, element: Element<'a>, names: &str) {
@@ -145,12 +145,12 @@ impl<'a> Body<'a> {
         first == item.map(Element::node)
     }
 
-    fn read_time(&mut self, time: Element<'_>, marks: Hints) {
-        let around = time.parent_element().map(marks_of).unwrap_or_default();
-        let marks = marks.with(around);
-        let place = if marks.has(Hints::CHANGED) {
+    fn read_time(&mut self, time: Element<'_>, hints: Hints) {
+        let around = time.parent_element().map(hints_of).unwrap_or_default();
+        let hints = hints.with(around);
+        let place = if hints.has(Hints::CHANGED) {
             &mut self.changed_times
-        } else if marks.has(Hints::PUBLISHED) || time.has_attr("pubdate") {
+        } else if hints.has(Hints::PUBLISHED) || time.has_attr("pubdate") {
             &mut self.published_times
         } else {
             &mut self.times
@@ -158,15 +158,15 @@ impl<'a> Body<'a> {
         push(place, || date_of(time));
     }
 
-    fn read_marked(&mut self, element: Element<'_>, marks: Hints) {
-        if marks.has(Hints::AUTHOR)
+    fn read_by_class(&mut self, element: Element<'_>, hints: Hints) {
+        if hints.has(Hints::AUTHOR)
             && let Some(rank) = element.attr("class").and_then(author_rank)
         {
             push(&mut self.classed_authors, || {
                 Some((rank, name_text(element)?))
             });
         }
-        if marks.has(Hints::DATE) && !marks.has(Hints::CHANGED) {
+        if hints.has(Hints::DATE) && !hints.has(Hints::CHANGED) {
             let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
             push(&mut self.classed_dates, || {
                 short_text(element).filter(has_digit)
@@ -205,27 +205,27 @@ fn is_article(node: Node<'_>) -> bool {
 }
 
 /// Whether the element is not part of the page's own text.
-fn is_other(element: Element<'_>, marks: Hints, is_begun: bool, is_in_article: bool) -> bool {
+fn is_other(element: Element<'_>, hints: Hints, is_begun: bool, is_in_article: bool) -> bool {
     match element.tag() {
         Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
         Tag::Footer => !is_in_article,
         Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
         // The container of the headline may be named after an adjacent column.
-        _ => is_begun && marks.has(Hints::OTHER),
+        _ => is_begun && hints.has(Hints::OTHER),
     }
 }
 
 /// Hints in the element's classes and id.
-fn marks_of(element: Element<'_>) -> Hints {
+fn hints_of(element: Element<'_>) -> Hints {
     let names = element
         .attrs()
         .filter(|(name, _)| matches!(*name, "class" | "id"));
-    names.fold(Hints::default(), |marks, (_, value)| {
-        marks.with(Hints::of(value))
+    names.fold(Hints::default(), |hints, (_, value)| {
+        hints.with(Hints::of(value))
     })
 }
 
-/// The text of the element's `itemprop=name`, or else its own text.
+/// The element's `content`, or else its `itemprop=name`, or else its text.
 fn name_inside(element: Element<'_>) -> Option<String> {
     if let Some(content) = attribute(element, "content") {
         return some_text(content);

@@ -19,16 +19,16 @@ impl Hints {
     /// The hints of the words in this text, ignoring case, in one pass.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let mut marks = Self::default();
+        let mut hints = Self::default();
         for (at, byte) in bytes.iter().enumerate() {
             for (word, mark) in words_from(byte.to_ascii_lowercase()) {
                 let found = bytes.get(at..at + word.len());
                 if found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())) {
-                    marks = marks.with(*mark);
+                    hints = hints.with(*mark);
                 }
             }
         }
-        marks
+        hints
     }
 
     pub(crate) const fn with(self, other: Self) -> Self {
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn words_in_names_say_what_an_element_is() {
-        let marks = Hints::of("Post-Comments x_DatePublished");
-        assert!(marks.has(Hints::OTHER) && marks.has(Hints::DATE) && marks.has(Hints::PUBLISHED));
-        assert!(!marks.has(Hints::AUTHOR) && !marks.has(Hints::CHANGED));
+        let hints = Hints::of("Post-Comments x_DatePublished");
+        assert!(hints.has(Hints::OTHER) && hints.has(Hints::DATE) && hints.has(Hints::PUBLISHED));
+        assert!(!hints.has(Hints::AUTHOR) && !hints.has(Hints::CHANGED));
         assert_eq!(Hints::of("content"), Hints::default());
     }
 

@@ -30,13 +30,13 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
             .total_cmp(&probabilities[a])
             .then(a.cmp(&b))
     });
-    let wanted: f32 = order.iter().map(|&at| units(at) * probabilities[at]).sum();
+    let expected: f32 = order.iter().map(|&at| units(at) * probabilities[at]).sum();
     let (mut hit, mut taken) = (0.0, 0.0);
     let (mut best, mut n_best) = (0.0, order.len());
     for (n, &at) in order.iter().enumerate() {
         hit += units(at) * probabilities[at];
         taken += units(at);
-        let f1 = 2.0 * hit / (taken + wanted * CAUTION).max(f32::MIN_POSITIVE);
+        let f1 = 2.0 * hit / (taken + expected * CAUTION).max(f32::MIN_POSITIVE);
         if f1 > best {
             (best, n_best) = (f1, n + 1);
         }
@@ -58,8 +58,8 @@ const CAUTION: f32 = 1.2;
 /// Lowers the probability of consent notices: they read like prose, and are too rare for the model
 /// to learn. A page about cookies consists mostly of such words and is left alone.
 pub(crate) fn discount_consent(page: &Page<'_>, probabilities: &mut [f32]) {
-    const MOST: f32 = 0.7;
-    const DOUBT: f32 = 0.05;
+    const SHARE_MAX: f32 = 0.7;
+    const CONSENT_FACTOR: f32 = 0.05;
     let is_consent: Vec<bool> = page
         .blocks
         .iter()
@@ -71,13 +71,13 @@ pub(crate) fn discount_consent(page: &Page<'_>, probabilities: &mut [f32]) {
         .zip(&is_consent)
         .filter(|&(_, &is_consent)| is_consent);
     let units: f32 = consent.map(|(block, _)| block.stats.units).sum();
-    if units < page.regions[0].stats.units * MOST {
+    if units < page.regions[0].stats.units * SHARE_MAX {
         for (probability, _) in probabilities
             .iter_mut()
             .zip(is_consent)
             .filter(|&(_, is_consent)| is_consent)
         {
-            *probability *= DOUBT;
+            *probability *= CONSENT_FACTOR;
         }
     }
 }

@@ -29,22 +29,22 @@ fn lift_among(page: &Page<'_>, probabilities: &mut [f32]) {
     let mut texts = vec![(0.0_f32, 0.0_f32); page.regions.len()];
     for at in (0..probabilities.len()).filter(|&at| !is_companion(at)) {
         let units = page.blocks[at].stats.units;
-        let (all, wanted) = &mut texts[page.blocks[at].region as usize];
+        let (all, in_main) = &mut texts[page.blocks[at].region as usize];
         *all += units;
-        *wanted += units * probabilities[at];
+        *in_main += units * probabilities[at];
     }
     for at in (1..page.regions.len()).rev() {
-        let (all, wanted) = texts[at];
+        let (all, in_main) = texts[at];
         let around = &mut texts[page.regions[at].parent as usize];
         around.0 += all;
-        around.1 += wanted;
+        around.1 += in_main;
     }
     for at in (0..probabilities.len()).filter(|&at| is_companion(at)) {
         let mut around = page.around(page.blocks[at].region);
         let text =
             around.find_map(|region| Some(texts[region as usize]).filter(|text| text.0 > 0.0));
-        if let Some((all, wanted)) = text {
-            let expected = share(wanted, all);
+        if let Some((all, in_main)) = text {
+            let expected = share(in_main, all);
             if expected > SURELY_MAIN {
                 probabilities[at] = probabilities[at].max(expected);
             }
