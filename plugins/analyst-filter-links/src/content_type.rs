@@ -298,19 +298,19 @@ fn dated(segments: &[String]) -> Option<bool> {
     };
     let is_part = |text: &str| number(text).is_some_and(|part| (1..=31).contains(&part));
     segments.iter().enumerate().find_map(|(at, segment)| {
-        let behind = &segments[at + 1..];
+        let after = &segments[at + 1..];
         if is_year(segment) {
-            let n_parts = behind
+            let n_parts = after
                 .iter()
                 .take(2)
                 .take_while(|part| is_part(part))
                 .count();
-            return (!behind.is_empty()).then_some(n_parts < behind.len());
+            return (!after.is_empty()).then_some(n_parts < after.len());
         }
         let mut parts = segment.split('-');
         let is_date = parts.next().is_some_and(is_year) && parts.next().is_some_and(is_part);
         let n_parts = parts.next().map_or(0, |part| usize::from(!is_part(part)));
-        is_date.then(|| n_parts > 0 || parts.next().is_some() || !behind.is_empty())
+        is_date.then(|| n_parts > 0 || parts.next().is_some() || !after.is_empty())
     })
 }
 
@@ -368,8 +368,8 @@ fn by_surroundings(link: &Link, url: &UrlParts) -> Classification {
 fn has_price(text: &str) -> bool {
     let is_beside = |at: usize, len: usize| {
         let before = text[..at].trim_end().chars().next_back();
-        let behind = text[at + len..].trim_start().chars().next();
-        before.is_some_and(|c| c.is_ascii_digit()) || behind.is_some_and(|c| c.is_ascii_digit())
+        let after = text[at + len..].trim_start().chars().next();
+        before.is_some_and(|c| c.is_ascii_digit()) || after.is_some_and(|c| c.is_ascii_digit())
     };
     ["€", "$", "£", "EUR", "USD", "CHF", "zł", "₽", "¥"]
         .iter()

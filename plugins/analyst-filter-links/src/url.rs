@@ -17,8 +17,8 @@ const EXTENSION_CHARS_MAX: usize = 5;
 impl UrlParts {
     /// Splits an absolute URL.
     pub(crate) fn of(url: &str) -> Self {
-        let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
-        let (page, query) = behind.split_once('?').unwrap_or((behind, ""));
+        let after = url.split_once("://").map_or(url, |(_, after)| after);
+        let (page, query) = after.split_once('?').unwrap_or((after, ""));
         let (host, path) = page.split_once('/').unwrap_or((page, ""));
         let host = host.rsplit('@').next().unwrap_or_default();
         let host = host.split(':').next().unwrap_or_default().to_lowercase();

@@ -180,15 +180,13 @@ impl Evidence {
     }
 
     fn read_url(&mut self, document: &Document<'_>) {
-        let address = document.url();
-        let behind = address
-            .split_once("://")
-            .map_or(address, |(_, behind)| behind);
-        let (host, path) = behind.split_once('/').unwrap_or((behind, ""));
+        let url = document.url();
+        let after = url.split_once("://").map_or(url, |(_, after)| after);
+        let (host, path) = after.split_once('/').unwrap_or((after, ""));
         self.path = format!("/{path}").to_lowercase();
         let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
         self.read(&path.replace(['/', '-', '_', '.', '+'], " "), Place::Url);
-        // The labels before the public suffix name the site.
+        // The label before the top-level domain usually names the site.
         let names: Vec<&str> = host.split('.').collect();
         let name = names.iter().rev().nth(1).copied().unwrap_or_default();
         self.read(&name.replace('-', " "), Place::Text);
@@ -244,12 +242,12 @@ impl Evidence {
     fn read_phrases(&mut self, run: &[usize], place: Place) {
         for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
             let mut n_words = 1;
-            let is_there = rest.split(' ').all(|wanted| {
+            let is_there = rest.split(' ').all(|expected| {
                 let word = run.get(n_words).map(|own| self.words[*own].folded.as_str());
                 n_words += 1;
-                word.is_some_and(|word| match wanted.strip_suffix('*') {
+                word.is_some_and(|word| match expected.strip_suffix('*') {
                     Some(stem) => word.starts_with(stem),
-                    None => word == wanted,
+                    None => word == expected,
                 })
             });
             if is_there {

@@ -58,7 +58,7 @@ pub(crate) fn ask(
         .chars()
         .take(PROMPT_CHARS_MAX)
         .collect();
-    let wish = if prompt.is_empty() {
+    let instruction = if prompt.is_empty() {
         format!("Choose at most {count} labels.")
     } else {
         format!("Choose at most {count} labels. The caller's words: {prompt}")
@@ -68,7 +68,7 @@ pub(crate) fn ask(
         &[
             RULES,
             DATA_NOTE,
-            &wish,
+            &instruction,
             &schema.to_string(),
             title,
             "data marks",
@@ -85,7 +85,10 @@ pub(crate) fn ask(
     }
     let question = Question::new(schema)
         .system(format!("{RULES}\n{DATA_NOTE}"))
-        .user(format!("{wish}\n\n{}", data(&format!("{title}\n{text}"))))
+        .user(format!(
+            "{instruction}\n\n{}",
+            data(&format!("{title}\n{text}"))
+        ))
         .answer_tokens(model.answer_tokens.min(LABEL_TOKENS * (count as u32 + 1)));
     Some(question)
 }

@@ -84,8 +84,8 @@ fn definition(blocks: &[Block<'_>], term: usize) -> Option<Pair> {
         return None;
     }
     let own = list(block)?;
-    let behind = blocks[term + 1..].iter();
-    let definitions = behind
+    let following = blocks[term + 1..].iter();
+    let definitions = following
         .skip_while(|block| block.kind == BlockKind::Term)
         .take_while(|block| block.kind == BlockKind::Definition && list(block) == Some(own));
     let texts: Vec<&str> = definitions.map(|block| block.text.as_str()).collect();

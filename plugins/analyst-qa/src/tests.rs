@@ -272,14 +272,14 @@ fn an_invalid_model_answer_leaves_the_result_of_the_rules() {
     let page = testkit::page(SHOP);
     let options = json!({"prompt": "How much does shipping cost?"});
     let own = page.analyse::<Qa>(options.clone()).expect("an answer");
-    for said in [
+    for invalid in [
         json!("garbage"),
         json!({"pairs": 7}),
         json!({"pairs": [{"question": 1}]}),
         json!(null),
     ] {
-        let analysis = page.analyse_with::<Qa>(options.clone(), |_| Ok(said.clone()));
-        assert_eq!(analysis.answer()["pairs"], own["pairs"], "{said}");
+        let analysis = page.analyse_with::<Qa>(options.clone(), |_| Ok(invalid.clone()));
+        assert_eq!(analysis.answer()["pairs"], own["pairs"], "{invalid}");
         assert_eq!(analysis.answer()["model"]["used"], false);
     }
     let analysis = page.analyse_with::<Qa>(options.clone(), |_| Ok(json!({"pairs": []})));

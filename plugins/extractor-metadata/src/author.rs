@@ -81,14 +81,14 @@ const NO_NAMES: [&str; 14] = [
 
 /// All distinct names joined; `None` without any.
 pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> {
-    let mut kept: Vec<String> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
     for name in names {
         let is_new = |other: &String| !other.eq_ignore_ascii_case(&name);
-        if kept.iter().all(is_new) {
-            kept.push(name);
+        if distinct.iter().all(is_new) {
+            distinct.push(name);
         }
     }
-    (!kept.is_empty()).then(|| kept.join("; "))
+    (!distinct.is_empty()).then(|| distinct.join("; "))
 }
 
 /// A name from structured data: accepted unless it is clearly not a name.

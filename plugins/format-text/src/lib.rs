@@ -59,12 +59,16 @@ impl Format for Text {
 /// The text of a page. Some pages have only a `<noscript>`, others are hidden until their scripts
 /// run.
 fn text(document: &Document, options: Options) -> String {
-    let asked = TextOptions::default().with_hidden(options.hidden);
-    [asked, asked.with_noscript(true), asked.with_hidden(true)]
-        .into_iter()
-        .map(|options| document.text_with(options))
-        .find(|text| !text.is_empty())
-        .unwrap_or_default()
+    let requested = TextOptions::default().with_hidden(options.hidden);
+    [
+        default,
+        requested.with_noscript(true),
+        requested.with_hidden(true),
+    ]
+    .into_iter()
+    .map(|options| document.text_with(options))
+    .find(|text| !text.is_empty())
+    .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -339,7 +339,7 @@ fn vendor_failure(reply: &Reply<'_>) -> Failure {
         _ => Class::ProviderError,
     };
     match reply.json::<Envelope>() {
-        Ok(said) => Failure::quoting(class, reply, &said.error.message).code(&said.error.kind),
+        Ok(body) => Failure::quoting(class, reply, &body.error.message).code(&body.error.kind),
         Err(_) => Failure::of_reply(class, reply),
     }
 }

@@ -139,7 +139,9 @@ fn actions_are_literals_in_the_page_function() {
     ];
     assert_eq!(lines[..5], expected);
     let bare = page_function(&task());
-    assert!(!bare.contains("wishes") && !bare.contains("waitFor") && !bare.contains("evaluate"));
+    assert!(
+        !bare.contains("/* actions */") && !bare.contains("waitFor") && !bare.contains("evaluate")
+    );
 }
 
 #[test]
@@ -164,9 +166,9 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
     ];
     let replies: Vec<_> = [slow.clone(), slow].into_iter().chain(last).collect();
     let talk = converse::<Apify>(&task(), &replies);
-    let asked: Vec<_> = talk.requests()[1..]
+    let sent: Vec<_> = talk.requests()[1..]
         .iter()
-        .map(|asked| (asked.method.as_str(), asked.url.as_str()))
+        .map(|sent| (sent.method.as_str(), sent.url.as_str()))
         .collect();
     let expected = [
         (
@@ -180,12 +182,12 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
         ("GET", RUN),
         ("GET", "https://api.apify.com/v2/datasets/d1/items"),
     ];
-    assert_eq!(asked, expected);
+    assert_eq!(sent, expected);
     let bearer = [Credential::Bearer(TOKEN.to_owned())];
     assert!(
         talk.requests()
             .iter()
-            .all(|asked| asked.credentials == bearer)
+            .all(|sent| sent.credentials == bearer)
     );
     let page = talk.page();
     assert_eq!(

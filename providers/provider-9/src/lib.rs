@@ -356,17 +356,17 @@ mod tests {
             "https://shop.example/{}",
             "x".repeat(FINAL_URL_CHARS_MAX - 21)
         );
-        for (told, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
+        for (reported, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
             let facts = [
                 ("X-Response-Code", "404"),
-                ("X-Response-URL", told),
+                ("X-Response-URL", reported),
                 ("Content-Type", "text/html"),
             ];
             let talk =
                 converse::<Browserless>(&rendered(), &[reply(200, &facts, b"gone".as_slice())]);
             let page = talk.page();
             assert_eq!((page.status, &page.content), (Some(404), &Content::Reply));
-            assert_eq!(page.url.as_deref(), known.then_some(told));
+            assert_eq!(page.url.as_deref(), known.then_some(reported));
             assert_eq!(
                 (&page.headers, page.content_type.as_deref()),
                 (&None, Some("text/html"))

@@ -250,14 +250,14 @@ fn a_model_selects_by_number_and_unknown_numbers_are_ignored() {
     let mut found = relevant(analysis.answer());
     found.sort();
     assert_eq!(found, ["/a", "/c"]);
-    let said = analysis.answer().to_string();
+    let answer = analysis.answer().to_string();
     assert!(
-        !said.contains("evil") && !said.contains("ropes are used on boats"),
-        "{said}"
+        !answer.contains("evil") && !answer.contains("ropes are used on boats"),
+        "{answer}"
     );
     assert!(
-        said.contains("\"reason\":\"chosen by the model; "),
-        "{said}"
+        answer.contains("\"reason\":\"chosen by the model; "),
+        "{answer}"
     );
     assert_eq!(analysis.answer()["model"], json!({"used": true}));
 }
@@ -295,21 +295,22 @@ fn an_invalid_model_answer_leaves_the_result_of_the_rules() {
     let html = html_of(&[("/a", "Boats"), ("/b", "Solar roofs")]);
     let options = json!({"prompt": "solar"});
     let own = analyse(&html, options.clone());
-    for said in [
+    for invalid in [
         json!("x"),
         json!({"links": {}}),
         json!({"links": [{"number": "one"}]}),
         json!({"links": [{"number": 1.5}]}),
     ] {
         let analysis =
-            page(&html).analyse_with::<FilterLinks>(options.clone(), |_| Ok(said.clone()));
-        assert_eq!(analysis.answer()["links"], own["links"], "{said}");
+            page(&html).analyse_with::<FilterLinks>(options.clone(), |_| Ok(invalid.clone()));
+        assert_eq!(analysis.answer()["links"], own["links"], "{invalid}");
         assert_eq!(analysis.answer()["model"]["used"], false);
     }
     let analysis = page(&html).analyse_with::<FilterLinks>(options, |_| Err("no".to_owned()));
     assert_eq!(analysis.answer()["links"], own["links"]);
-    let analysis = page(&html)
-        .analyse_with::<FilterLinks>(json!({}), |_| panic!("nothing is asked without a wish"));
+    let analysis = page(&html).analyse_with::<FilterLinks>(json!({}), |_| {
+        panic!("a model is not asked without a prompt")
+    });
     assert!(analysis.questions.is_empty());
 }
 

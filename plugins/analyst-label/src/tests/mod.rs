@@ -264,13 +264,13 @@ fn a_model_selects_only_offered_labels() {
 fn an_invalid_model_answer_leaves_the_result_of_the_rules() {
     let page = testkit::page(SEEN[0].1);
     let own = page.analyse::<Label>(json!({})).expect("an answer");
-    for said in [
+    for invalid in [
         json!([]),
         json!({"labels": "all"}),
         json!({"labels": [{"label": 1}]}),
     ] {
-        let analysis = page.analyse_with::<Label>(json!({}), |_| Ok(said.clone()));
-        assert_eq!(analysis.answer()["labels"], own["labels"], "{said}");
+        let analysis = page.analyse_with::<Label>(json!({}), |_| Ok(invalid.clone()));
+        assert_eq!(analysis.answer()["labels"], own["labels"], "{invalid}");
         assert_eq!(analysis.answer()["model"]["used"], false);
     }
     let analysis = page.analyse_with::<Label>(json!({}), |_| Err("it is off".to_owned()));
