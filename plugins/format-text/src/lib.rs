@@ -61,7 +61,7 @@ impl Format for Text {
 fn text(document: &Document, options: Options) -> String {
     let requested = TextOptions::default().with_hidden(options.hidden);
     [
-        default,
+        requested,
         requested.with_noscript(true),
         requested.with_hidden(true),
     ]
