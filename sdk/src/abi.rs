@@ -1,96 +1,111 @@
-//! The C interface of native plugins: every `#[repr(C)]` layout, number and rule in one file without dependencies.
+//! C interface of native plugins: all `#[repr(C)]` layouts, numbers and rules, without
+//! dependencies.
 //!
-//! A native plugin is a `cdylib` with five functions. They may be called from several threads at once; none of them keeps a
-//! pointer of the caller after it returns, and none lets a panic out.
+//! A native plugin is a `cdylib` that exports five functions. They may be called from several
+//! threads at once. None of them keeps a pointer of the caller after it returns, and none lets
+//! a panic unwind into the caller.
 //!
-//! | symbol | signature | meaning |
-//! |---|---|---|
-//! | `trawl_plugin_abi` | `extern "C" fn() -> u32` | [`VERSION`]; ask it first, and call nothing else when it differs |
-//! | `trawl_plugin_kind` | `extern "C" fn() -> u32` | one of [`kind`] |
-//! | `trawl_plugin_describe` | `unsafe extern "C" fn(*mut Reply)` | what the plugin says of itself, as JSON text (below) |
-//! | `trawl_plugin_call` | `unsafe extern "C" fn(*const Call, *mut Reply)` | one call of the plugin |
-//! | `trawl_plugin_free` | `unsafe extern "C" fn(*mut Reply)` | gives back what the two above put into a reply |
+//! - `trawl_plugin_abi`, a [`NumberFn`]: returns [`VERSION`]. Call it first; if the version
+//!   differs, call nothing else.
+//! - `trawl_plugin_kind`, a [`NumberFn`]: returns one of [`kind`].
+//! - `trawl_plugin_describe`, a [`ReplyFn`]: writes the plugin's description as JSON (see
+//!   below).
+//! - `trawl_plugin_call`, a [`CallFn`]: runs the plugin.
+//! - `trawl_plugin_free`, a [`ReplyFn`]: frees a reply written by `describe` or `call`.
 //!
-//! A reply is written whole, whatever was in it (begin with [`Reply::EMPTY`]), and must be given back to the same plugin exactly once.
+//! A function overwrites the whole reply, whatever it contained (start with [`Reply::EMPTY`]).
+//! Every reply must be freed exactly once, by the plugin that wrote it.
 //!
-//! `describe` answers with status [`status::TEXT`] and
-//! `{"name":"…","version":"…","summary":"…","options_schema":"…","needs":["source","body"]}`; the schema is JSON text inside a string, as in
-//! `wit/types/1`.
+//! `describe` replies with status [`status::TEXT`] and a JSON object like this, with the
+//! options schema as JSON text inside a string, as in `wit/types/1`:
 //!
-//! What `call` reads and answers, by kind (besides the failures of [`status`], whose payload is the reason as UTF-8):
+//! ```json
+//! {
+//!   "name": "…", "version": "…", "summary": "…", "options_schema": "…",
+//!   "needs": ["source", "body"]
+//! }
+//! ```
 //!
-//! | kind | reads of [`Call`] | status and payload |
-//! |---|---|---|
-//! | format | document, source, options | [`status::TEXT`]: UTF-8, or [`status::BYTES`] |
-//! | filter | document, options | [`status::BYTES`]: the mask, a bit a node |
-//! | extractor | document, source, options | [`status::TEXT`]: one JSON value |
-//! | chunker | text, options | [`status::SPANS`]: pairs of `u32` start and end, native byte order, aligned to four bytes |
+//! `call` reads these fields of [`Call`] and writes one of these replies. A failure has one of
+//! the other codes in [`status`] and a reason in UTF-8 as its payload.
+//!
+//! | kind | fields of [`Call`] | status | payload |
+//! |---|---|---|---|
+//! | format | document, source, options | [`status::TEXT`] | UTF-8 text |
+//! | | | [`status::BYTES`] | bytes |
+//! | filter | document, options | [`status::BYTES`] | mask with one bit per node |
+//! | extractor | document, source, options | [`status::TEXT`] | one JSON value |
+//! | chunker | text, options | [`status::SPANS`] | pairs of `u32`, start and end |
+//!
+//! The numbers of a [`status::SPANS`] payload are in native byte order and aligned to four
+//! bytes.
 
-/// Version of this interface. It changes with every change of a layout, a number or a rule in this file.
+/// Version of this interface. Any change to a layout, a number or a rule in this file changes it.
 pub const VERSION: u32 = 1;
 
-/// Names of the five functions.
+/// Names of the five exported functions.
 pub mod symbol {
-    /// Gives [`VERSION`](super::VERSION).
+    /// Returns [`VERSION`](super::VERSION).
     pub const ABI: &str = "trawl_plugin_abi";
-    /// Gives the [`kind`](super::kind).
+    /// Returns the [`kind`](super::kind).
     pub const KIND: &str = "trawl_plugin_kind";
     /// Describes the plugin.
     pub const DESCRIBE: &str = "trawl_plugin_describe";
-    /// Calls the plugin.
+    /// Runs the plugin.
     pub const CALL: &str = "trawl_plugin_call";
-    /// Gives a reply back.
+    /// Frees a reply.
     pub const FREE: &str = "trawl_plugin_free";
 }
 
-/// Kinds of plugins.
+/// Plugin kinds.
 pub mod kind {
-    /// Turns a page into content.
+    /// Renders a page to content.
     pub const FORMAT: u32 = 1;
-    /// Decides which nodes stay.
+    /// Selects the nodes of a page.
     pub const FILTER: u32 = 2;
-    /// Reads fields out of a page.
+    /// Extracts fields from a page.
     pub const EXTRACTOR: u32 = 3;
     /// Splits a text.
     pub const CHUNKER: u32 = 4;
 }
 
-/// How a call ended.
+/// Outcomes of a call.
 pub mod status {
     /// Success; the payload is UTF-8.
     pub const TEXT: u32 = 0;
     /// Success; the payload is bytes.
     pub const BYTES: u32 = 1;
-    /// Success; the payload is pairs of `u32`.
+    /// Success; the payload is an array of `u32` pairs.
     pub const SPANS: u32 = 2;
-    /// The options make no sense; the payload says which and why.
+    /// The options are invalid; the payload says which one and why.
     pub const INVALID_OPTIONS: u32 = 16;
     /// The plugin cannot handle this page; the payload says why.
     pub const UNSUPPORTED: u32 = 17;
-    /// Anything else; the payload says what.
+    /// Any other failure; the payload says what.
     pub const FAILED: u32 = 18;
-    /// The plugin panicked: a bug in it. The payload is the panic's message.
+    /// The plugin panicked, which is a bug in it. The payload is the panic message.
     pub const PANICKED: u32 = 19;
 }
 
-/// A run of values of the caller. With length 0 the pointer may be anything, null too; otherwise it is aligned and points to `length` values.
+/// A slice borrowed from the caller. If the length is 0, the pointer may be anything, including
+/// null; otherwise it is aligned and points to `length` values.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slice<T> {
-    /// The first value.
+    /// Pointer to the first value.
     pub pointer: *const T,
     /// Number of values (not bytes).
     pub length: usize,
 }
 
 impl<T> Slice<T> {
-    /// A run without values.
+    /// An empty slice.
     pub const EMPTY: Self = Self {
         pointer: std::ptr::null(),
         length: 0,
     };
 
-    /// The run of these values. Who makes it keeps them in place until the call is over.
+    /// Borrows these values. The caller must keep them alive until the call returns.
     pub const fn of(values: &[T]) -> Self {
         Self {
             pointer: values.as_ptr(),
@@ -99,7 +114,8 @@ impl<T> Slice<T> {
     }
 }
 
-/// The record `document` of `wit/document/1`, field by field and under the same rules. Slices of bytes that are strings there hold UTF-8.
+/// The record `document` of `wit/document/1`, field by field and under the same rules. Byte slices
+/// hold UTF-8 where the record has a string.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Document {
@@ -111,43 +127,44 @@ pub struct Document {
     pub media_type: Slice<u8>,
     /// 0 or 1.
     pub quirks: u32,
-    /// One a node.
+    /// One per node.
     pub kinds: Slice<u8>,
-    /// One a node.
+    /// One per node.
     pub parents: Slice<u32>,
-    /// One a node.
+    /// One per node.
     pub ends: Slice<u32>,
-    /// One a node.
+    /// One per node.
     pub names: Slice<u32>,
-    /// One a node.
+    /// One per node.
     pub starts: Slice<u32>,
-    /// One a node.
+    /// One per node.
     pub counts: Slice<u32>,
-    /// One an attribute.
+    /// One per attribute.
     pub attribute_names: Slice<u32>,
-    /// One an attribute.
+    /// One per attribute.
     pub attribute_starts: Slice<u32>,
-    /// One an attribute.
+    /// One per attribute.
     pub attribute_lengths: Slice<u32>,
     /// UTF-8.
     pub name_text: Slice<u8>,
-    /// One a name.
+    /// One per name.
     pub name_ends: Slice<u32>,
-    /// One a name.
+    /// One per name.
     pub name_spaces: Slice<u8>,
     /// UTF-8.
     pub text: Slice<u8>,
-    /// A bit a node, or empty for all.
+    /// One bit per node; empty means that no node was removed.
     pub kept: Slice<u8>,
 }
 
-/// The record `source` of `wit/document/1`. `text` and `body` are empty unless `describe` asked for them.
+/// The record `source` of `wit/document/1`. `text` and `body` are empty unless `describe` requests
+/// them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     /// UTF-8.
     pub text: Slice<u8>,
-    /// As received.
+    /// The body as received.
     pub body: Slice<u8>,
     /// UTF-8.
     pub content_type: Slice<u8>,
@@ -155,13 +172,13 @@ pub struct Source {
     pub charset: Slice<u8>,
 }
 
-/// Arguments of one call. A pointer that the kind does not read may be null.
+/// Arguments of one call. A pointer that the plugin's kind does not use may be null.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// The page; null for a chunker.
     pub document: *const Document,
-    /// What goes with the page; null for a filter and a chunker.
+    /// Source of the page; null for a filter and a chunker.
     pub source: *const Source,
     /// The text to split, UTF-8; empty for the other kinds.
     pub text: Slice<u8>,
@@ -169,22 +186,22 @@ pub struct Call {
     pub options: Slice<u8>,
 }
 
-/// What a call came to. The payload belongs to the plugin until `trawl_plugin_free`.
+/// Result of a call. The plugin owns the payload until `trawl_plugin_free` is called.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Reply {
     /// One of [`status`].
     pub status: u32,
-    /// First byte of the payload.
+    /// Pointer to the first byte of the payload.
     pub pointer: *mut u8,
-    /// Bytes of the payload, whatever it is made of.
+    /// Length of the payload in bytes, whatever its type.
     pub length: usize,
-    /// The plugin's own; leave it as it is.
+    /// Reserved for the plugin; do not change it.
     pub capacity: usize,
 }
 
 impl Reply {
-    /// A reply to be written to. Giving it back does nothing.
+    /// An empty reply to be written to. Freeing it does nothing.
     pub const EMPTY: Self = Self {
         status: status::FAILED,
         pointer: std::ptr::null_mut(),
@@ -197,5 +214,6 @@ impl Reply {
 pub type NumberFn = extern "C" fn() -> u32;
 /// Type of `trawl_plugin_describe` and `trawl_plugin_free`. The pointer must be valid.
 pub type ReplyFn = unsafe extern "C" fn(*mut Reply);
-/// Type of `trawl_plugin_call`. Both pointers must be valid, and so must all that [`Call`] points to.
+/// Type of `trawl_plugin_call`. Both pointers must be valid, and so must everything [`Call`] points
+/// to.
 pub type CallFn = unsafe extern "C" fn(*const Call, *mut Reply);

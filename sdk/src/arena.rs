@@ -1,10 +1,11 @@
-//! The allocator of components. An instance lives for one call and is thrown away whole, so memory is handed out one piece
-//! after another and hardly ever taken back: only the newest piece can grow, shrink or be freed where it is. A fresh
-//! instance has room for most pages from the start (the linker's `--initial-heap`) and asks for more in large steps.
+//! Global allocator for components: a bump allocator. An instance lives for one call and is then
+//! discarded as a whole, so memory is rarely freed: only the most recent allocation can grow,
+//! shrink or be freed in place. A fresh instance has enough memory for most pages (the linker's
+//! `--initial-heap`) and grows in large steps.
 
 #![expect(
     unsafe_code,
-    reason = "an allocator hands out raw memory; WebAssembly without threads has one thread"
+    reason = "an allocator works with raw memory; WebAssembly without threads has one thread"
 )]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -13,23 +14,23 @@ use std::cell::Cell;
 use std::ptr;
 
 const PAGE_BYTES: usize = 64 * 1024;
-/// Least growth in pages: growing is a call into the host.
+/// Minimum growth in pages, because growing is a call into the host.
 const GROWTH_PAGES_MIN: usize = 32;
 
 unsafe extern "C" {
-    /// Where the linker says that memory is free.
+    /// Start of the heap, set by the linker.
     static __heap_base: u8;
 }
 
-/// Hands out memory upwards from `__heap_base`.
+/// Allocates upwards from `__heap_base`.
 struct Arena {
     /// First free byte; 0 before the first use.
     top: Cell<usize>,
-    /// One past the last byte that may be used.
+    /// End of usable memory.
     end: Cell<usize>,
 }
 
-// SAFETY: components are built without threads, so there is only ever one.
+// SAFETY: components are built without threads, so there is only one.
 unsafe impl Sync for Arena {}
 
 #[global_allocator]
@@ -39,7 +40,7 @@ static ARENA: Arena = Arena {
 };
 
 impl Arena {
-    /// Makes sure that memory reaches up to `end`.
+    /// Grows memory so that it reaches up to `end`; `false` if that fails.
     fn reach(&self, end: usize) -> bool {
         if end <= self.end.get() {
             return true;
@@ -67,8 +68,9 @@ impl Arena {
     }
 }
 
-// SAFETY: every piece lies between the heap's base and the end of memory, is aligned, and overlaps no other: `top` only passes
-// a piece when it is handed out and only comes back over the newest one.
+// SAFETY: every allocation lies between the start of the heap and the end of memory, is aligned,
+// and overlaps no other: `top` moves past an allocation when it is made and moves back only over
+// the most recent one.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(start) = self.top().checked_next_multiple_of(layout.align()) else {
@@ -84,11 +86,11 @@ unsafe impl GlobalAlloc for Arena {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those of `alloc`.
+        // SAFETY: the caller upholds the contract of `alloc`.
         let pointer = unsafe { self.alloc(layout) };
         if !pointer.is_null() {
-            // Memory may have been used by a piece that was freed.
-            // SAFETY: `alloc` gave this many bytes.
+            // The memory may have been used by an allocation that was freed.
+            // SAFETY: `alloc` returned this many bytes.
             unsafe { ptr::write_bytes(pointer, 0, layout.size()) };
         }
         pointer
@@ -112,9 +114,9 @@ unsafe impl GlobalAlloc for Arena {
         if size <= layout.size() {
             return pointer;
         }
-        // SAFETY: the caller promises a size that fits a layout of this alignment.
+        // SAFETY: the caller guarantees a size that fits a layout of this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: as for `alloc`; the new piece is larger and overlaps nothing.
+        // SAFETY: as for `alloc`; the new allocation is larger and overlaps no other.
         unsafe {
             let moved = self.alloc(wanted);
             if !moved.is_null() {

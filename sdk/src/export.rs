@@ -1,11 +1,11 @@
-//! The one macro that makes a crate a plugin.
+//! The macro that exports a plugin.
 
-/// Makes this crate a plugin: `trawl_sdk::export!(format: MyFormat);`, likewise `filter`, `extractor`, `chunker`, `analyst`, `provider`,
-/// once a crate.
+/// Exports a type as this crate's plugin: `trawl_sdk::export!(format: MyFormat);`, likewise for
+/// `filter`, `extractor`, `chunker`, `analyst` and `provider`. Call it once per crate.
 ///
-/// Compiled for WebAssembly it gives the exports of a component; with the feature `native` of the SDK on any other target the C entry
-/// points of a shared library; otherwise nothing, so that tests link as many plugins as they like. An analyst and a
-/// provider have no C entry points.
+/// For WebAssembly it expands to the exports of a component. On other targets it expands to the C
+/// entry points of a shared library if the SDK's feature `native` is enabled, otherwise to nothing,
+/// so that a test can link several plugins. Analysts and providers have no C entry points.
 #[macro_export]
 macro_rules! export {
     (format: $plugin:ty) => {
@@ -32,7 +32,8 @@ macro_rules! export {
     };
 }
 
-// A `cfg` inside an exported macro would ask the author's crate; so the macro itself comes in two forms.
+// A `cfg` inside an exported macro would check the author's crate, so each macro has two
+// definitions.
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 #[macro_export]
@@ -71,7 +72,7 @@ macro_rules! __native {
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn trawl_plugin_describe(reply: *mut $crate::abi::Reply) {
-                // SAFETY: the caller keeps the rules of `abi`.
+                // SAFETY: the caller upholds the rules of `abi`.
                 unsafe { $crate::native::describe(reply, <$plugin>::info) }
             }
 
@@ -80,13 +81,13 @@ macro_rules! __native {
                 call: *const $crate::abi::Call,
                 reply: *mut $crate::abi::Reply,
             ) {
-                // SAFETY: the caller keeps the rules of `abi`.
+                // SAFETY: the caller upholds the rules of `abi`.
                 unsafe { $crate::native::call(call, reply, $crate::native::$call::<$plugin>) }
             }
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn trawl_plugin_free(reply: *mut $crate::abi::Reply) {
-                // SAFETY: the caller keeps the rules of `abi`.
+                // SAFETY: the caller upholds the rules of `abi`.
                 unsafe { $crate::native::free(reply) }
             }
         };

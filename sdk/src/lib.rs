@@ -1,7 +1,8 @@
-//! What the author of a Trawl plugin links.
+//! SDK for authors of Trawl plugins.
 //!
-//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`], [`Chunker`],
-//! [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)) and one line that exports it:
+//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`],
+//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)), and one line that
+//! exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -12,7 +13,7 @@
 //!     type Options = ();
 //!
 //!     fn info() -> Info {
-//!         Info::new("headings", env!("CARGO_PKG_VERSION"), "The headings of a page, one a line")
+//!         Info::new("headings", env!("CARGO_PKG_VERSION"), "The headings of a page, one per line")
 //!     }
 //!
 //!     fn render(document: &Document, _: Source, _: ()) -> Result<Output, Failure> {
@@ -25,11 +26,9 @@
 //! trawl_sdk::export!(format: Headings);
 //! ```
 //!
-//! The page comes parsed, as a [`Document`]; `testkit` (a feature) runs the plugin on a page in a test. The guide is `README.md`.
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, reason = "a test says what it expects")
-)]
+//! The host passes the parsed page as a [`Document`]. The feature `testkit` adds a module that runs
+//! a plugin on a page in a test. The guide is `README.md`.
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests may panic"))]
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod abi;
@@ -63,7 +62,7 @@ pub use view::{
     SelectorError, Step, Steps, Tag, TextOptions,
 };
 
-/// Compiles the guide's example.
+/// Compiles the code examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Options: JSON text to the author's type, with an error that names the option.
+//! Deserialises options to the author's type, with errors that name the option.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -7,25 +7,26 @@ use crate::Failure;
 
 const NOT_AN_OBJECT: &str = "options must be a JSON object";
 
-/// Reads a plugin's options. An empty object gives the type's default.
+/// Deserialises a plugin's options. An empty object yields the type's default.
 pub(crate) fn read<T: DeserializeOwned + Default>(json: &str) -> Result<T, Failure> {
     if matches!(json.trim_ascii(), "" | "{}" | "null") {
         return Ok(T::default());
     }
     if !json.trim_ascii_start().starts_with('{') {
-        // Serde would also take a list of a struct's fields.
+        // Serde would also deserialise a struct from an array.
         return Err(Failure::InvalidOptions(NOT_AN_OBJECT.to_owned()));
     }
     serde_json::from_str(json).map_err(|error| explain::<T>(json, &error))
 }
 
-/// Writes an extractor's answer.
+/// Serialises an extractor's answer.
 pub(crate) fn write(answer: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(answer)
-        .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))
+    serde_json::to_string(answer).map_err(|error| {
+        Failure::Failed(format!("the answer cannot be serialised to JSON: {error}"))
+    })
 }
 
-/// Finds the option that is to blame by reading each one alone.
+/// Finds the invalid option by deserialising each one separately.
 fn explain<T: DeserializeOwned>(json: &str, error: &serde_json::Error) -> Failure {
     let options: Map<String, Value> = match serde_json::from_str(json) {
         Ok(options) => options,

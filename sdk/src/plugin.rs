@@ -1,18 +1,18 @@
-//! What a plugin is: one trait a kind.
+//! The plugin traits, one for each kind that works on a single page or text.
 
 use serde::de::DeserializeOwned;
 
 use crate::{Document, Failure, Info, Mask, Output, Source, Span};
 
-/// Turns a page into the `content` of an entry. A caller asks for it with `return_format`.
+/// Renders a page to the `content` of an entry. Requested with `return_format`.
 pub trait Format {
-    /// Options of one request; made from JSON. `()` for none.
+    /// Options of one request, deserialised from JSON; `()` for none.
     type Options: DeserializeOwned + Default;
 
-    /// Says what the plugin is. Always the same answer.
+    /// Describes the plugin. Must always return the same value.
     fn info() -> Info;
 
-    /// Renders what filters have kept of a page.
+    /// Renders a page after filtering.
     ///
     /// # Errors
     /// Any [`Failure`]; it becomes the `error` of this page's entry.
@@ -23,29 +23,30 @@ pub trait Format {
     ) -> Result<Output, Failure>;
 }
 
-/// Decides which nodes of a page stay. A caller asks for it under `filters`; it runs before every output.
+/// Selects the nodes of a page to keep. Requested with `filters`; runs before every output.
 pub trait Filter {
-    /// Options of one request; made from JSON. `()` for none.
+    /// Options of one request, deserialised from JSON; `()` for none.
     type Options: DeserializeOwned + Default;
 
-    /// Says what the plugin is. Always the same answer.
+    /// Describes the plugin. Must always return the same value.
     fn info() -> Info;
 
-    /// Chooses nodes, beginning with [`Mask::of`] the document.
+    /// Selects nodes, starting from [`Mask::of`] the document.
     ///
     /// # Errors
     /// Any [`Failure`]; it becomes the `error` of this page's entry.
     fn keep(document: &Document, options: Self::Options) -> Result<Mask, Failure>;
 }
 
-/// Reads fields out of a page. A caller asks for it under `extractors`; the answer stands under its name in `extracted`.
+/// Extracts fields from a page. Requested with `extractors`; the result appears under the plugin's
+/// name in `extracted`.
 pub trait Extractor {
-    /// Options of one request; made from JSON. `()` for none.
+    /// Options of one request, deserialised from JSON; `()` for none.
     type Options: DeserializeOwned + Default;
-    /// What is extracted: anything that serialises to JSON.
+    /// The result: any type that serialises to JSON.
     type Output: serde::Serialize;
 
-    /// Says what the plugin is. Always the same answer.
+    /// Describes the plugin. Must always return the same value.
     fn info() -> Info;
 
     /// Extracts from a page.
@@ -59,15 +60,17 @@ pub trait Extractor {
     ) -> Result<Self::Output, Failure>;
 }
 
-/// Splits a page's content into pieces. A caller asks for it with `chunking_alg`.
+/// Splits a page's content into chunks. Requested with `chunking_alg`.
 pub trait Chunker {
-    /// Options of one request; made from JSON. By convention `value` is the size of a chunk in the chunker's own unit.
+    /// Options of one request, deserialised from JSON. By convention `value` is the size of a chunk
+    /// in the chunker's own unit.
     type Options: DeserializeOwned + Default;
 
-    /// Says what the plugin is. Always the same answer.
+    /// Describes the plugin. Must always return the same value.
     fn info() -> Info;
 
-    /// Splits the text: spans in order, not overlapping, each beginning and ending at a character boundary.
+    /// Splits the text into spans that are in order, do not overlap, and start and end at character
+    /// boundaries.
     ///
     /// # Errors
     /// Any [`Failure`]; it becomes the `error` of this page's entry.

@@ -1,4 +1,4 @@
-//! What a plugin says of itself, what it gets beside the page, and what it answers.
+//! Description of a plugin, its input besides the document, and its output.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::ops::{BitOr, Range};
 
 use crate::SelectorError;
 
-/// What a plugin says of itself; the host reads it once when it loads the plugin.
+/// Description of a plugin; the host reads it once when it loads the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     pub(crate) name: &'static str,
@@ -18,8 +18,9 @@ pub struct Info {
 }
 
 impl Info {
-    /// A plugin's name (lower-case ASCII letters, digits and `_`, 1 to 64 bytes), its version (`env!("CARGO_PKG_VERSION")`) and
-    /// one sentence for people. It takes no options and needs nothing beside the parsed page until the methods below say so.
+    /// Creates a description from the plugin's name (lower-case ASCII letters, digits and `_`, 1 to
+    /// 64 bytes), its version (`env!("CARGO_PKG_VERSION")`) and a one-sentence summary for users.
+    /// By default the plugin has no options and needs only the parsed document.
     pub const fn new(name: &'static str, version: &'static str, summary: &'static str) -> Self {
         Self {
             name,
@@ -30,15 +31,15 @@ impl Info {
         }
     }
 
-    /// Sets the JSON Schema (draft 2020-12, as JSON text) of the options object. The host checks every request against it before it
-    /// calls, and shows it to callers.
+    /// Sets the JSON Schema (draft 2020-12, as JSON text) of the options object. The host validates
+    /// every request against it before it calls the plugin, and shows it to callers.
     #[must_use]
     pub const fn options_schema(mut self, schema: &'static str) -> Self {
         self.options_schema = schema;
         self
     }
 
-    /// Sets which parts of the page beside the parsed document are copied to the plugin.
+    /// Sets which parts of the page the host copies to the plugin besides the parsed document.
     #[must_use]
     pub const fn needs(mut self, needs: Needs) -> Self {
         self.needs = needs;
@@ -46,19 +47,19 @@ impl Info {
     }
 }
 
-/// Parts of a page that are copied to a plugin only when it asks. Join them with `|`.
+/// Parts of a page that are copied to a plugin only on request. Combine with `|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs(pub(crate) u32);
 
 impl Needs {
-    /// The parsed document alone.
+    /// Only the parsed document.
     pub const NOTHING: Self = Self(0);
     /// The page's source as text: [`Source::text`].
     pub const SOURCE: Self = Self(1);
     /// The body as received: [`Source::body`].
     pub const BODY: Self = Self(2);
 
-    /// Whether all of `other` is among these.
+    /// Whether these include all of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -72,20 +73,21 @@ impl BitOr for Needs {
     }
 }
 
-/// What a plugin gets beside the parsed page. `text` and `body` are empty unless [`Info::needs`] asked for them.
+/// Input of a plugin besides the parsed document. `text` and `body` are empty unless
+/// [`Info::needs`] requests them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source<'a> {
     /// The page's source, decoded to UTF-8.
     pub text: Cow<'a, str>,
-    /// The body as received, content-encoding removed.
+    /// The body as received, with its content encoding decoded.
     pub body: Cow<'a, [u8]>,
-    /// The `Content-Type` header as received; empty when the site sent none.
+    /// The `Content-Type` header as received; empty if the site sent none.
     pub content_type: Cow<'a, str>,
-    /// Label of the character set the text was decoded from: `utf-8`.
+    /// Label of the character encoding that the text was decoded from: `utf-8`.
     pub charset: Cow<'a, str>,
 }
 
-/// What a format made.
+/// Output of a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Text: a JSON string in the entry.
@@ -106,7 +108,8 @@ impl From<Vec<u8>> for Output {
     }
 }
 
-/// A piece of a text as byte offsets, `start` inclusive, `end` exclusive; both are character boundaries.
+/// A range of a text in byte offsets, `start` inclusive, `end` exclusive; both are character
+/// boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Span {
@@ -126,8 +129,9 @@ impl From<Range<usize>> for Span {
 }
 
 impl Span {
-    /// Groups units of a text into spans of `n_units` each. `starts` are the offsets at which units begin, in order. The first span
-    /// begins with the text, each other where its first unit begins, and the last one ends with the text: together they are the text.
+    /// Groups the units of a text into spans of `n_units` each. `starts` are the offsets of the
+    /// units, in order. The first span starts with the text, each other span with its first unit,
+    /// and the last one ends with the text: concatenated they are the text.
     pub fn group(
         text: &str,
         starts: impl IntoIterator<Item = usize>,
@@ -148,20 +152,20 @@ impl Span {
     }
 }
 
-/// Why a call gave no result: lower case, no full stop, values in backticks. It becomes the `error` of that page, never of the
-/// whole request.
+/// Why a call failed: lower case, no full stop, values in backticks. It becomes the `error` of that
+/// page, never of the whole request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The options are of the right shape but make no sense; says which one and why.
+    /// The options match the schema but are invalid; says which one and why.
     InvalidOptions(String),
-    /// The plugin cannot handle this page (its media type, say); says why.
+    /// The plugin does not support this page (its media type, for example); says why.
     Unsupported(String),
-    /// Anything else; says what.
+    /// Any other failure; says what.
     Failed(String),
 }
 
 impl Failure {
-    /// [`Failure::InvalidOptions`] for one option.
+    /// Creates [`Failure::InvalidOptions`] for one option.
     pub fn invalid_option(name: &str, reason: impl fmt::Display) -> Self {
         Self::InvalidOptions(format!("`{name}`: {reason}"))
     }
@@ -179,7 +183,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// For a selector the author wrote. One that a caller wrote is [`Failure::invalid_option`].
+/// For selectors written by the plugin's author. Report a caller's selector with
+/// [`Failure::invalid_option`].
 impl From<SelectorError> for Failure {
     fn from(error: SelectorError) -> Self {
         Self::Failed(format!("selector does not parse: {error}"))

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use trawl_guest_build::{Ended, run_within};
+use trawl_guest_build::{Exit, run_within};
 
 use crate::workspace;
 
@@ -81,9 +81,9 @@ fn version_of(tool: &str) -> anyhow::Result<String> {
         );
     };
     match ended {
-        Ended::Well(version) => Ok(version.trim().to_owned()),
-        Ended::Badly(reason) => bail!("`{tool} --version` failed: {reason}"),
-        Ended::Late => bail!("`{tool} --version` does not answer"),
+        Exit::Success(version) => Ok(version.trim().to_owned()),
+        Exit::Failure(reason) => bail!("`{tool} --version` failed: {reason}"),
+        Exit::Timeout => bail!("`{tool} --version` does not answer"),
     }
 }
 
@@ -205,9 +205,9 @@ impl Folders {
         command.current_dir(&self.work).args(arguments);
         let line = workspace::in_words(&command);
         match run_within(&mut command, limit)? {
-            Ended::Well(said) => Ok(said),
-            Ended::Badly(reason) => bail!("`{line}` failed: {reason}"),
-            Ended::Late => bail!("`{line}` took longer than {} s", limit.as_secs()),
+            Exit::Success(said) => Ok(said),
+            Exit::Failure(reason) => bail!("`{line}` failed: {reason}"),
+            Exit::Timeout => bail!("`{line}` took longer than {} s", limit.as_secs()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::bail;
-use trawl_guest_build::{Ended, run_within};
+use trawl_guest_build::{Exit, run_within};
 
 /// Names of browsers that the server looks for, in its order.
 const NAMES: [&str; 5] = [
@@ -62,9 +62,9 @@ fn apt(arguments: &[&str], limit: Duration) -> anyhow::Result<()> {
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive");
     match run_within(&mut apt, limit)? {
-        Ended::Well(_) => Ok(()),
-        Ended::Badly(reason) => bail!("`apt-get {}` failed: {reason}", arguments[0]),
-        Ended::Late => bail!("`apt-get {}` took too long", arguments[0]),
+        Exit::Success(_) => Ok(()),
+        Exit::Failure(reason) => bail!("`apt-get {}` failed: {reason}", arguments[0]),
+        Exit::Timeout => bail!("`apt-get {}` took too long", arguments[0]),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The `characters` chunker: pieces of a maximum number of characters. A character is a grapheme
 //! cluster (UAX #29), so accents and joined emoji are never split.
 //!
-//! Spec gap: the specification defines the maximum length of a piece, not where it ends. A piece
-//! ends at the best boundary in its last quarter: the end of a paragraph, line, sentence or word,
-//! in this order; without any, it has the maximum length. In Markdown, a code block or table row
-//! that fits into a piece is never split ([`trawl_sdk::chunk::pieces_within`]).
+//! Decision D32: the specification defines the maximum length of a piece, not where it ends. A
+//! piece ends at the best boundary in its last quarter: the end of a paragraph, line, sentence or
+//! word, in this order; without any, it has the maximum length. In Markdown, a code block or table
+//! row that fits into a piece is never split ([`trawl_sdk::chunk::pieces_within`]).
 
 mod ends;
 mod graphemes;

@@ -1,4 +1,4 @@
-//! Microdata. Spec: HTML, 5 "Microdata".
+//! Microdata. HTML standard, section 5 "Microdata".
 
 use std::collections::HashMap;
 

@@ -62,7 +62,7 @@ impl Work {
 /// The value of the element: its URL, its machine-readable value, or its text with collapsed white
 /// space. `None` if the budget is exhausted.
 ///
-/// Spec: HTML, 5.2.4 "Values"; `content` counts on any element, as in search engines.
+/// HTML standard, section 5.2.4 "Values"; `content` counts on any element, as in search engines.
 pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     let attribute = |name| element.attr(name).map(str::trim);
     if let Some(content) = attribute("content") {

@@ -1,4 +1,4 @@
-//! RDFa Lite. Spec: W3C RDFa Lite 1.1, plus `about`, `content` and `datetime`.
+//! RDFa Lite: W3C RDFa Lite 1.1, plus `about`, `content` and `datetime`.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Element, Kind, Node, Step};

@@ -10,7 +10,7 @@ use trawl_sdk::{Document, Extractor, Failure, Info, Source, Steps};
 pub use map::{Fields, SelectorMap};
 use pick::Picker;
 
-/// Returns the fields of a selector map. Spec: Selector map.
+/// Returns the fields of a selector map. Spec S6.
 ///
 /// The value is the text of an element, the `content` of a `meta`, or the attribute in a suffix
 /// `@name`. A map by path returns all matches, at most [`MATCHES_MAX`] per field; a flat map the

@@ -99,7 +99,7 @@ impl Provider for ScrapingBee {
         let Some(status) = reply.number("spb-initial-status-code") else {
             return Err(failure(reply));
         };
-        let cost = Cost::told(CREDIT, reply.header("spb-cost"));
+        let cost = Cost::reported_or_unknown(CREDIT, reply.header("spb-cost"));
         let id = reply.header("spb-request-id");
         if status == 503
             && cost

@@ -94,7 +94,7 @@ impl Provider for ScraperApi {
 
     fn resume(task: &Task, _: Settings, _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let cost = match reply.header("sa-credit-cost") {
-            credits @ Some(_) => Cost::told(CREDIT, credits),
+            credits @ Some(_) => Cost::reported_or_unknown(CREDIT, credits),
             // The vendor reports every charge.
             None => Cost::free(),
         };

@@ -141,7 +141,7 @@ struct Metadata {
 
 impl Metadata {
     fn cost(&self) -> Cost {
-        Cost::told(CREDIT, self.credits.as_deref())
+        Cost::reported_or_unknown(CREDIT, self.credits.as_deref())
     }
 
     fn complete(self, page: Page) -> Step {

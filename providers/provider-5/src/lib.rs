@@ -113,7 +113,7 @@ impl Provider for ScrapeDo {
         let Some(status) = reply.number("scrape.do-initial-status-code") else {
             return Err(failure(reply));
         };
-        let cost = Cost::told(CREDIT, reply.header("scrape.do-request-cost"));
+        let cost = Cost::reported_or_unknown(CREDIT, reply.header("scrape.do-request-cost"));
         let mut headers = reply.passed_headers(VENDOR_PREFIX);
         headers.retain(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
@@ -356,7 +356,10 @@ mod tests {
             let talk = converse::<ScrapeDo>(&task(), &[answered]);
             let failure = talk.failure();
             assert_eq!(failure.class, expected, "{status} {words}");
-            assert_eq!(failure.message, format!("it answered {status}: {words}"));
+            assert_eq!(
+                failure.message,
+                format!("responded with status {status}: {words}")
+            );
             assert_eq!(failure.code.as_deref(), Some("17"));
             assert_eq!(failure.retry_after, Some(2));
             assert_eq!(failure.request_id.as_deref(), Some("r1"));

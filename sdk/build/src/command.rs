@@ -1,4 +1,4 @@
-//! Running cargo and its kin without the traces of a cargo that runs us.
+//! Runs cargo and related tools, without the environment of a cargo that started this program.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::BuildError;
 
-/// Variables with which a caller of cargo changes how code is compiled; a build of guests wants none of them.
+/// Environment variables that change how cargo compiles code; a plugin build ignores all of them.
 pub const PROFILE_VARIABLES: [&str; 8] = [
     "RUSTC",
     "RUSTFLAGS",
@@ -19,8 +19,8 @@ pub const PROFILE_VARIABLES: [&str; 8] = [
     "RUSTC_BOOTSTRAP",
 ];
 
-/// Variables that `cargo run` and `cargo test` set for the program they start. Build scripts watch some of them: left in
-/// place they make the inner cargo compile crates again that are up to date.
+/// Variables that `cargo run` and `cargo test` set for the program they start. Some build scripts
+/// watch them, so leaving them set makes the inner cargo rebuild crates that are up to date.
 const SET_BY_CARGO: [&str; 6] = [
     "CARGO",
     "OUT_DIR",
@@ -30,7 +30,7 @@ const SET_BY_CARGO: [&str; 6] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// A cargo command as a shell would start it, also when another cargo started this program.
+/// A cargo command as a shell would start it, even when this program was started by cargo.
 pub fn cargo(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let inside_cargo = std::env::vars_os().any(|(name, _)| name == "CARGO_MANIFEST_DIR");
@@ -50,22 +50,23 @@ pub fn cargo(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// How a bounded command ended.
+/// How a command with a time limit ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// It succeeded; what it printed on standard output.
-    Well(String),
-    /// It failed; the last line it printed on standard error.
-    Badly(String),
-    /// It was stopped at its time limit.
-    Late,
+pub enum Exit {
+    /// It succeeded; holds its standard output.
+    Success(String),
+    /// It failed; holds the last line of its standard error.
+    Failure(String),
+    /// It was killed at its time limit.
+    Timeout,
 }
 
-/// Runs `command` for at most `limit`, without input, and keeps what it prints (at most a megabyte is read).
+/// Runs `command` without input for at most `limit` and captures its output (at most 1 MiB per
+/// stream).
 ///
 /// # Errors
-/// [`BuildError::Spawn`] when the program is not there.
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<Ended, BuildError> {
+/// [`BuildError::Spawn`] if the program cannot be started.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<Exit, BuildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdin(Stdio::null())
@@ -81,35 +82,37 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<Ended, Build
             Ok(Some(status)) => break status,
             Ok(None) if Instant::now() < deadline => pause(),
             _ => {
-                // It may have ended since: an error here leaves nothing to do.
+                // The process may have exited in the meantime, so these errors are ignored.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Ok(Ended::Late);
+                return Ok(Exit::Timeout);
             }
         }
     };
     let stdout = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
     if status.success() {
-        return Ok(Ended::Well(stdout));
+        return Ok(Exit::Success(stdout));
     }
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-    Ok(Ended::Badly(last.unwrap_or("no message").trim().to_owned()))
+    Ok(Exit::Failure(
+        last.unwrap_or("no message").trim().to_owned(),
+    ))
 }
 
-/// Half the resolution at which a person would notice.
+/// Sleeps between two polls of the child process.
 fn pause() {
     std::thread::park_timeout(Duration::from_millis(10));
 }
 
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads a pipe on a thread of its own, so that the child never waits for a full pipe.
+/// Reads a pipe on its own thread, so that the child never blocks on a full pipe.
 fn read_aside(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(pipe) = pipe {
-            // A broken pipe ends the text early, which only shortens a message.
+            // A broken pipe only truncates the text of a message.
             let _ = pipe.take(OUTPUT_BYTES_MAX).read_to_end(&mut text);
         }
         String::from_utf8_lossy(&text).into_owned()
@@ -125,7 +128,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "echo first >&2; echo second >&2; exit 3"]);
         let ended = run_within(&mut command, Duration::from_secs(10)).expect("sh starts");
-        assert_eq!(ended, Ended::Badly("second".to_owned()));
+        assert_eq!(ended, Exit::Failure("second".to_owned()));
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("30");
         let ended = run_within(&mut command, Duration::from_millis(50)).expect("sleep starts");
-        assert_eq!(ended, Ended::Late);
+        assert_eq!(ended, Exit::Timeout);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One run of cargo for all plugins, and the modules it leaves.
+//! Compiles all plugins in one cargo invocation and collects the WebAssembly modules.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -10,8 +10,9 @@ use crate::command::{PROFILE_VARIABLES, cargo};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::{BuildError, BuildRequest};
 
-/// How guests are optimised. A profile of its own: an author's crate and this workspace get the same, whatever their
-/// manifests say. Function names stay in the module, so that a trap can be traced.
+/// How plugins are optimised. A dedicated profile gives an author's crate and this workspace the
+/// same settings, whatever their manifests say. Function names stay in the module for readable
+/// traps.
 const SETTINGS: [&str; 9] = [
     "profile.guest.inherits=\"release\"",
     "profile.guest.opt-level=3",
@@ -24,20 +25,20 @@ const SETTINGS: [&str; 9] = [
     "profile.guest.incremental=false",
 ];
 
-/// How guests are compiled: with vector instructions, which the engine has, and with memory for a usual page from the start,
-/// because growing is a call into the host.
+/// Compiler flags: SIMD instructions, which the engine supports, and enough initial memory for a
+/// typical page, because growing memory is a call into the host.
 const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152"]"#;
 
-/// A compiled plugin that is not a component yet.
+/// A compiled plugin that has not been encoded as a component yet.
 #[derive(Debug)]
 pub(crate) struct Module {
     /// Library name.
     pub(crate) name: String,
-    /// The WebAssembly file.
+    /// Path of the WebAssembly file.
     pub(crate) path: PathBuf,
 }
 
-/// Compiles the request's packages and lists their modules, one a package, by name.
+/// Compiles the requested packages and returns their modules, one per package, sorted by name.
 pub(crate) fn modules(
     request: &BuildRequest,
     toolchain: &Toolchain,
@@ -54,6 +55,11 @@ pub(crate) fn modules(
     let succeeded = child.wait().is_ok_and(|status| status.success());
     if !succeeded {
         return Err(BuildError::Compile);
+    }
+    if request.packages.is_empty() {
+        let module = artifacts.into_iter().rev().find_map(Artifact::module);
+        let missing = || BuildError::NoModule(request.manifest_dir.display().to_string());
+        return module.map(|module| vec![module]).ok_or_else(missing);
     }
     choose(artifacts, &request.packages)
 }
@@ -78,7 +84,8 @@ fn command(request: &BuildRequest, toolchain: &Toolchain) -> Command {
         "--message-format",
         "json-render-diagnostics",
     ]);
-    // Two toolchains never share files: their artifacts would replace each other at every change.
+    // Each toolchain has its own target directory; sharing one would rebuild everything on a
+    // switch.
     command
         .arg("--target-dir")
         .arg(request.target_dir.join(toolchain.tag()));
@@ -100,7 +107,7 @@ fn command(request: &BuildRequest, toolchain: &Toolchain) -> Command {
             .env_remove("RUSTUP_TOOLCHAIN");
     }
     if toolchain.builds_std {
-        // Compiling the standard library is a switch that stable compilers know but hide.
+        // `-Z build-std` is unstable; this variable enables it on stable compilers.
         command
             .args(["-Z", "build-std=std,panic_abort"])
             .env("RUSTC_BOOTSTRAP", "1");
@@ -109,7 +116,7 @@ fn command(request: &BuildRequest, toolchain: &Toolchain) -> Command {
     command
 }
 
-/// What cargo says when it has made something.
+/// A `compiler-artifact` message of cargo.
 #[derive(Debug, Deserialize)]
 struct Artifact {
     package_id: String,
@@ -123,9 +130,9 @@ struct Target {
 }
 
 impl Artifact {
-    /// The artifact of a line, if the line tells of one.
+    /// Parses one line of cargo's JSON output; `None` if it is another kind of message.
     fn parse(line: &str) -> Option<Self> {
-        // Other messages have other fields.
+        // Messages of other kinds lack these fields.
         serde_json::from_str(line).ok()
     }
 
@@ -140,7 +147,8 @@ impl Artifact {
         })
     }
 
-    /// Whether this is of the package `name`; an id ends `#name@version`, or `/name#version` when the folder has the name.
+    /// Whether this artifact belongs to the package `name`. An id ends in `#name@version`, or in
+    /// `/name#version` if the folder has the package's name.
     fn is_of(&self, name: &str) -> bool {
         let (place, rest) = self
             .package_id
@@ -153,13 +161,8 @@ impl Artifact {
     }
 }
 
+/// Returns the module of each package, sorted by name.
 fn choose(artifacts: Vec<Artifact>, packages: &[String]) -> Result<Vec<Module>, BuildError> {
-    if packages.is_empty() {
-        let module = artifacts.into_iter().rev().find_map(Artifact::module);
-        return module
-            .map(|module| vec![module])
-            .ok_or_else(|| BuildError::NoModule("of this folder".to_owned()));
-    }
     let mut modules: Vec<Module> = Vec::new();
     let mut artifacts: Vec<Option<Artifact>> = artifacts.into_iter().map(Some).collect();
     for package in packages {

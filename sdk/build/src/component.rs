@@ -1,4 +1,4 @@
-//! From a core module to a component, and what the component exports.
+//! Encodes core modules as components and reads what they export.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use wit_component::{ComponentEncoder, DecodedWasm};
 use crate::compile::Module;
 use crate::{BuildError, Component};
 
-/// Makes a component of a module that carries its contract, and checks that it is valid. Gives the component and the
-/// interfaces it exports.
+/// Encodes a module with embedded WIT metadata as a component and validates it. Returns the
+/// component and the interfaces it exports.
 ///
 /// # Errors
-/// [`BuildError::Encode`] when it cannot be done, [`BuildError::NoPlugin`] when none of Trawl's interfaces is exported.
-/// Both carry `name`.
+/// [`BuildError::Encode`] if encoding fails, [`BuildError::NoPlugin`] if the module exports none of
+/// Trawl's interfaces. Both carry `name`.
 pub fn encode(name: &str, module: &[u8]) -> Result<(Vec<u8>, Vec<String>), BuildError> {
     let component = ComponentEncoder::default()
         .validate(true)
@@ -26,13 +26,13 @@ pub fn encode(name: &str, module: &[u8]) -> Result<(Vec<u8>, Vec<String>), Build
     Ok((component, exports))
 }
 
-/// Encodes a compiled module into `out_dir`; leaves the file alone when it holds the same bytes.
+/// Encodes a compiled module into `out_dir`. Leaves the file untouched if its content is unchanged.
 pub(crate) fn write(module: &Module, out_dir: &Path) -> Result<Component, BuildError> {
     let bytes = std::fs::read(&module.path).map_err(at(&module.path))?;
     let (component, exports) = encode(&module.name, &bytes)?;
     let path = out_dir.join(format!("{}.wasm", module.name));
     if std::fs::read(&path).ok().as_deref() != Some(&component) {
-        // A reader never sees half a component.
+        // Write to a temporary file and rename it, so that readers never see a partial component.
         let part = out_dir.join(format!(".{}.{}.part", module.name, std::process::id()));
         std::fs::write(&part, &component).map_err(at(&part))?;
         std::fs::rename(&part, &path).map_err(at(&path))?;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_module_are_refused_by_name() {
+    fn invalid_modules_are_rejected_by_name() {
         let error = encode("odd", b"<html>").expect_err("not WebAssembly");
         assert!(error.to_string().contains("`odd`"), "{error}");
     }

@@ -1,22 +1,23 @@
-//! The last way: Debian's own packages of a Rust with the library's source, beside whatever Rust is there.
+//! The last resort: Debian's Rust packages with the standard library's source, installed next to
+//! any other toolchain.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::command::{Ended, run_within};
+use crate::command::{Exit, run_within};
 
-/// One version of a Rust for WebAssembly: compiler, cargo, the library's source, and lld.
+/// Packages of one Rust version for WebAssembly: compiler, cargo, standard library source, and lld.
 pub(crate) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-llvm"];
 
-/// An installation downloads about 150 MB; a mirror slower than this is as good as none.
+/// Time limit for the installation, which downloads about 150 MB.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// Installs [`PACKAGES`], or says why not. Removes nothing that is installed.
+/// Installs [`PACKAGES`] or returns the reason why not. Never removes an installed package.
 pub(crate) fn install(progress: &mut dyn FnMut(&str)) -> Result<(), String> {
     if !Path::new("/etc/debian_version").exists() {
-        return Err("not a Debian machine".to_owned());
+        return Err("this machine does not run Debian".to_owned());
     }
     if !is_root() {
         return Err("installing Debian's packages needs root".to_owned());
@@ -25,7 +26,7 @@ pub(crate) fn install(progress: &mut dyn FnMut(&str)) -> Result<(), String> {
     if apt_get(&install_arguments()).is_ok() {
         return Ok(());
     }
-    progress("apt-get does not know them yet: apt-get update, then again");
+    progress("updating the package lists with apt-get, then retrying");
     apt_get(&["update", "-q"])?;
     apt_get(&install_arguments())
 }
@@ -48,9 +49,9 @@ fn apt_get(arguments: &[&str]) -> Result<(), String> {
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive");
     match run_within(&mut command, INSTALL_LIMIT) {
-        Ok(Ended::Well(_)) => Ok(()),
-        Ok(Ended::Badly(line)) => Err(format!("apt-get {}: {line}", arguments[0])),
-        Ok(Ended::Late) => Err(format!("apt-get {} took too long", arguments[0])),
+        Ok(Exit::Success(_)) => Ok(()),
+        Ok(Exit::Failure(line)) => Err(format!("apt-get {}: {line}", arguments[0])),
+        Ok(Exit::Timeout) => Err(format!("apt-get {} timed out", arguments[0])),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -1,7 +1,8 @@
-//! Compiles plugin crates to WebAssembly and makes components of them.
+//! Compiles plugin crates to WebAssembly and encodes them as components.
 //!
-//! The one place that knows how a guest is built: which Rust on this machine can do it, with which settings, and how the
-//! module that comes out becomes a component. `cargo xtask guests` and `trawl plugin build` both call [`build`].
+//! This is the only place that knows how a plugin is built: which toolchain on this machine can do
+//! it, with which settings, and how the resulting module becomes a component. `cargo xtask guests`
+//! and `trawl plugin build` both call [`build`].
 
 #![deny(missing_docs)]
 
@@ -13,49 +14,52 @@ mod toolchain;
 
 use std::path::{Path, PathBuf};
 
-pub use command::{Ended, PROFILE_VARIABLES, cargo, run_within};
+pub use command::{Exit, PROFILE_VARIABLES, cargo, run_within};
 pub use component::encode;
 pub use toolchain::Way;
 
-/// What is built, and where it goes.
+/// What to build and where to put it.
 #[derive(Debug, Clone)]
 pub struct BuildRequest {
-    /// Folder of the workspace, or of the package when it stands alone.
+    /// Folder of the workspace, or of a standalone package.
     pub manifest_dir: PathBuf,
-    /// Names of the packages to build, all in one run of cargo; empty means the package in `manifest_dir`.
+    /// Names of the packages to build, all in one cargo invocation; empty means the package in
+    /// `manifest_dir`.
     pub packages: Vec<String>,
-    /// Folder that receives one component a package, `<library name>.wasm`; made when missing.
+    /// Output folder for the components, `<library name>.wasm` for each package; created if
+    /// missing.
     pub out_dir: PathBuf,
-    /// Folder for intermediate files. Its own, so that a host build beside it is never invalidated.
+    /// Target directory for the build, separate so that it never invalidates a build of the host.
     pub target_dir: PathBuf,
-    /// The only way to try; `None` tries all in order and takes the first that works.
+    /// The only method to try; `None` tries all in order and uses the first that works.
     pub way: Option<Way>,
 }
 
 /// A component that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Component {
-    /// Name of the library in the package, `format_markdown` for a package `format-markdown`.
+    /// Library name of the package, `format_markdown` for a package `format-markdown`.
     pub name: String,
-    /// Where the component is.
+    /// Path of the component.
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The interfaces it exports, `trawl:format/format@1.0.0` for one.
+    /// Interfaces it exports, for example `trawl:format/format@1.0.0`.
     pub exports: Vec<String>,
 }
 
-/// Why nothing was built.
+/// Why a build failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// No Rust here can compile for WebAssembly and none could be installed; names what to install.
+    /// No toolchain here can compile to WebAssembly and none could be installed; says what to
+    /// install.
     #[error(
-        "no Rust on this machine can compile plugins ({tried}): run `rustup target add wasm32-unknown-unknown`, or on Debian \
+        "no Rust toolchain on this machine can compile plugins ({tried}): run `rustup target add wasm32-unknown-unknown`, or on Debian \
          as root `apt-get install {}`",
         debian::PACKAGES.join(" ")
     )]
     NoToolchain {
-        /// What was tried and how it ended.
+        /// What was tried, with the reason why each attempt failed.
         tried: String,
     },
     /// A program could not be started.
@@ -66,23 +70,27 @@ pub enum BuildError {
         /// Why.
         source: std::io::Error,
     },
-    /// The folder to build has no manifest.
-    #[error("`{}` has no `Cargo.toml`: give the folder of a plugin crate, or make one with `trawl plugin new`", .0.display())]
-    NoManifest(PathBuf),
-    /// The compiler refused the code; its messages went to standard error.
-    #[error("the compiler refused the plugin; its messages are above")]
-    Compile,
-    /// A package was built but left no WebAssembly module.
+    /// The folder has no `Cargo.toml`.
     #[error(
-        "package `{0}` left no WebAssembly module: its `Cargo.toml` needs a `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
+        "`{}` has no `Cargo.toml`: pass the folder of a plugin crate, or create one with `trawl plugin \
+         new`",
+        .0.display()
+    )]
+    NoManifest(PathBuf),
+    /// The code does not compile; the compiler's messages went to standard error.
+    #[error("the plugin does not compile; see the messages above")]
+    Compile,
+    /// A package was built but produced no WebAssembly module.
+    #[error(
+        "package `{0}` produced no WebAssembly module: its `Cargo.toml` needs a `[lib]` with `crate-type = [\"cdylib\", \"rlib\"]`"
     )]
     NoModule(String),
-    /// The module cannot be made a component.
-    #[error("cannot make a component of `{name}`: {reason}")]
+    /// The module cannot be encoded as a component.
+    #[error("cannot encode `{name}` as a component: {reason}")]
     Encode {
         /// Library name of the package.
         name: String,
-        /// What the encoder said.
+        /// The encoder's message.
         reason: String,
     },
     /// The module exports none of Trawl's interfaces.
@@ -91,7 +99,7 @@ pub enum BuildError {
     )]
     NoPlugin(String),
     /// A file could not be read or written.
-    #[error("cannot use `{}`: {source}", path.display())]
+    #[error("cannot access `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -100,9 +108,10 @@ pub enum BuildError {
     },
 }
 
-/// Builds the packages as components. `progress` gets a line for people before each step that takes a while.
+/// Builds the packages as components. `progress` receives a human-readable line before each slow
+/// step.
 ///
-/// A component whose bytes are unchanged is not written again, so a running server does not reload it.
+/// A component whose bytes are unchanged is not rewritten, so a running server does not reload it.
 ///
 /// # Errors
 /// [`BuildError`]: no toolchain, code that does not compile, or a module that is no plugin.
@@ -116,7 +125,10 @@ pub fn build(
     create_dir(&request.out_dir)?;
     create_dir(&request.target_dir)?;
     let toolchain = toolchain::find(request, progress)?;
-    progress(&format!("building plugins with {}", toolchain.in_words()));
+    progress(&format!(
+        "building plugins with {}",
+        toolchain.description()
+    ));
     let modules = compile::modules(request, &toolchain)?;
     modules
         .iter()

@@ -1,42 +1,42 @@
-//! Which Rust on this machine compiles for WebAssembly, in the order of [`Way`].
+//! Finds a Rust toolchain that compiles to WebAssembly, trying the methods of [`Way`] in order.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::command::{Ended, cargo, run_within};
+use crate::command::{Exit, cargo, run_within};
 use crate::{BuildError, BuildRequest, debian};
 
-/// The target of every guest.
+/// The compilation target of every plugin.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// How a machine comes to a Rust for guests; tried in this order.
+/// How to get a toolchain for plugins; tried in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The Rust in use has the target's library, or rustup adds it.
+    /// The default toolchain has the target's standard library, or rustup adds it.
     Rustup,
-    /// A Rust here has the library's source: the library is compiled too.
+    /// A local toolchain has the standard library's source, which is compiled too.
     Source,
-    /// Debian's packages are installed, then as [`Way::Source`].
+    /// Debian's packages are installed; then as [`Way::Source`].
     Debian,
 }
 
-/// A Rust that can compile guests.
+/// A toolchain that can compile plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toolchain {
-    /// Root of its files.
+    /// Its sysroot.
     sysroot: PathBuf,
-    /// Version, `1.95.0`.
+    /// Its version, for example `1.95.0`.
     version: String,
-    /// Cargo and compiler by path; `None` uses the ones in use (rustup decides by folder).
+    /// Paths of cargo and rustc; `None` uses the defaults (rustup chooses them by folder).
     pub(crate) own_programs: Option<Programs>,
-    /// Linker by path, when the Rust would not find one itself.
+    /// Path of the linker, if this toolchain would not find one by itself.
     pub(crate) linker: Option<PathBuf>,
-    /// The target's library is compiled from source.
+    /// Whether the standard library is compiled from source.
     pub(crate) builds_std: bool,
 }
 
-/// A cargo and its compiler.
+/// Paths of cargo and of the matching rustc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Programs {
     pub(crate) cargo: PathBuf,
@@ -44,8 +44,8 @@ pub(crate) struct Programs {
 }
 
 impl Toolchain {
-    /// For people: version, place and way.
-    pub(crate) fn in_words(&self) -> String {
+    /// Human-readable description: version, sysroot and method.
+    pub(crate) fn description(&self) -> String {
         let way = if self.builds_std {
             ", compiling the standard library too"
         } else {
@@ -54,13 +54,13 @@ impl Toolchain {
         format!("Rust {} of {}{way}", self.version, self.sysroot.display())
     }
 
-    /// Short text without spaces that tells this toolchain from others.
+    /// Short identifier without spaces, used as a folder name.
     pub(crate) fn tag(&self) -> &'static str {
         if self.builds_std { "source" } else { "rustup" }
     }
 }
 
-/// Finds the first toolchain that works, installing what may be installed.
+/// Returns the first toolchain that works, installing one if that is allowed.
 pub(crate) fn find(
     request: &BuildRequest,
     progress: &mut dyn FnMut(&str),
@@ -72,7 +72,7 @@ pub(crate) fn find(
             continue;
         }
         let found = match way {
-            Way::Rustup => with_target(in_use.as_ref(), &request.target_dir, progress),
+            Way::Rustup => with_prebuilt_std(in_use.as_ref(), &request.target_dir, progress),
             Way::Source => with_source(in_use.as_ref()),
             Way::Debian => debian::install(progress).and_then(|()| with_source(in_use.as_ref())),
         };
@@ -86,7 +86,7 @@ pub(crate) fn find(
     })
 }
 
-/// A Rust on this machine.
+/// A Rust toolchain found on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rust {
     sysroot: PathBuf,
@@ -95,31 +95,31 @@ struct Rust {
 }
 
 impl Rust {
-    /// The one that `rustc` means in `dir`.
+    /// The toolchain that `rustc` resolves to in `dir`.
     fn in_use(dir: &Path) -> Option<Self> {
-        Self::asked(|| {
+        Self::query(|| {
             let mut command = cargo("rustc");
             command.current_dir(dir);
             command
         })
     }
 
-    /// The one whose files are under `sysroot`.
+    /// The toolchain with this sysroot.
     fn at(sysroot: &Path) -> Option<Self> {
         let rustc = sysroot.join("bin/rustc");
         if !rustc.is_file() || !sysroot.join("bin/cargo").is_file() {
             return None;
         }
-        Self::asked(|| cargo(&rustc))
+        Self::query(|| cargo(&rustc))
     }
 
-    /// Asks a compiler for its place and its version.
-    fn asked(rustc: impl Fn() -> Command) -> Option<Self> {
-        let sysroot = answer(rustc().args(["--print", "sysroot"]))?;
-        Self::parse(sysroot.trim(), &answer(rustc().arg("-vV"))?)
+    /// Asks a compiler for its sysroot and version.
+    fn query(rustc: impl Fn() -> Command) -> Option<Self> {
+        let sysroot = output_of(rustc().args(["--print", "sysroot"]))?;
+        Self::parse(sysroot.trim(), &output_of(rustc().arg("-vV"))?)
     }
 
-    /// Reads the answer to `rustc -vV`: `name: value` lines.
+    /// Parses the output of `rustc -vV`: lines of the form `name: value`.
     fn parse(sysroot: &str, version: &str) -> Option<Self> {
         let value = |name: &str| {
             let line = version.lines().find_map(|line| line.strip_prefix(name));
@@ -147,7 +147,8 @@ impl Rust {
             .is_file()
     }
 
-    /// lld by path when it is not at the place where this Rust looks, or a sentence without one.
+    /// Path of lld if this toolchain would not find it by itself; an error message if there is
+    /// none.
     fn linker(&self) -> Result<Option<PathBuf>, String> {
         let own = self
             .sysroot
@@ -157,41 +158,41 @@ impl Rust {
         if own.is_file() {
             return Ok(None);
         }
-        let near = ["bin/rust-lld", "bin/wasm-ld"].map(|name| self.sysroot.join(name));
-        let elsewhere = ["rust-lld", "wasm-ld", "lld"]
+        let in_sysroot = ["bin/rust-lld", "bin/wasm-ld"].map(|name| self.sysroot.join(name));
+        let in_path = ["rust-lld", "wasm-ld", "lld"]
             .into_iter()
-            .filter_map(on_path);
-        let rustups = rustup_toolchains().into_iter();
-        let rustups = rustups.map(|dir| {
+            .filter_map(find_in_path);
+        let rustup_linkers = rustup_toolchains().into_iter();
+        let rustup_linkers = rustup_linkers.map(|dir| {
             dir.join("lib/rustlib")
                 .join(&self.host)
                 .join("bin/rust-lld")
         });
-        let mut candidates = near.into_iter().chain(elsewhere).chain(rustups);
+        let mut candidates = in_sysroot.into_iter().chain(in_path).chain(rustup_linkers);
         match candidates.find(|path| path.is_file()) {
             Some(path) => Ok(Some(path)),
             None => Err(format!(
-                "the Rust of `{}` has no lld",
+                "the toolchain in `{}` has no lld",
                 self.sysroot.display()
             )),
         }
     }
 }
 
-/// What a quick command prints; nothing when it fails.
-fn answer(command: &mut Command) -> Option<String> {
+/// Standard output of a quick command; `None` if it fails.
+fn output_of(command: &mut Command) -> Option<String> {
     match run_within(command, Duration::from_secs(20)) {
-        Ok(Ended::Well(answer)) => Some(answer),
+        Ok(Exit::Success(output)) => Some(output),
         _ => None,
     }
 }
 
-fn with_target(
+fn with_prebuilt_std(
     in_use: Option<&Rust>,
     target_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Toolchain, String> {
-    let rust = in_use.ok_or("`rustc` is not on the path")?;
+    let rust = in_use.ok_or("`rustc` is not in PATH")?;
     if !rust.has_target() {
         add_target(rust, target_dir, progress)?;
     }
@@ -204,18 +205,19 @@ fn with_target(
     })
 }
 
-/// How long rustup may take: 20 MB on a slow line. A machine that refuses does so at once.
+/// Time limit for rustup, enough to download 20 MB on a slow connection.
 const RUSTUP_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a refusal is remembered.
-const REFUSAL_HOLDS: Duration = Duration::from_secs(24 * 3600);
+/// How long a failure of rustup is remembered.
+const FAILURE_TTL: Duration = Duration::from_secs(24 * 3600);
 
 fn add_target(
     rust: &Rust,
     target_dir: &Path,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
-    let rustup = on_path("rustup").ok_or("there is no rustup to add the target")?;
+    let rustup =
+        find_in_path("rustup").ok_or("rustup, which would add the target, is not in PATH")?;
     let name = rust.sysroot.file_name().unwrap_or_default();
     if !rustup_toolchains().contains(&rust.sysroot) {
         return Err(format!(
@@ -223,9 +225,9 @@ fn add_target(
             rust.sysroot.display()
         ));
     }
-    let note = target_dir.join("rustup-refused");
-    if is_recent(&note) {
-        return Err("rustup could not add the target lately".to_owned());
+    let marker = target_dir.join("rustup-refused");
+    if is_recent(&marker) {
+        return Err("rustup failed to add the target within the last 24 hours".to_owned());
     }
     progress(&format!("rustup target add {TARGET}"));
     let mut command = Command::new(rustup);
@@ -234,14 +236,14 @@ fn add_target(
         .arg(name)
         .env("RUSTUP_MAX_RETRIES", "1");
     let reason = match run_within(&mut command, RUSTUP_LIMIT) {
-        Ok(Ended::Well(_)) if rust.has_target() => return Ok(()),
-        Ok(Ended::Well(_)) => "rustup added the target elsewhere".to_owned(),
-        Ok(Ended::Badly(line)) => format!("rustup cannot add the target: {line}"),
-        Ok(Ended::Late) => "rustup took too long to add the target".to_owned(),
+        Ok(Exit::Success(_)) if rust.has_target() => return Ok(()),
+        Ok(Exit::Success(_)) => "rustup added the target to another toolchain".to_owned(),
+        Ok(Exit::Failure(line)) => format!("rustup failed to add the target: {line}"),
+        Ok(Exit::Timeout) => "rustup timed out while adding the target".to_owned(),
         Err(error) => error.to_string(),
     };
-    // Without the note the next build asks again, which is only slower.
-    let _ = std::fs::write(note, &reason);
+    // If the marker file cannot be written, the next build simply tries again.
+    let _ = std::fs::write(marker, &reason);
     Err(reason)
 }
 
@@ -249,16 +251,17 @@ fn add_target(
     clippy::disallowed_methods,
     reason = "the age of a file is wall-clock time"
 )]
-fn is_recent(note: &Path) -> bool {
-    let written = std::fs::metadata(note).and_then(|note| note.modified());
+fn is_recent(marker: &Path) -> bool {
+    let written = std::fs::metadata(marker).and_then(|file| file.modified());
     written.is_ok_and(|written| {
         SystemTime::now()
             .duration_since(written)
-            .is_ok_and(|age| age < REFUSAL_HOLDS)
+            .is_ok_and(|age| age < FAILURE_TTL)
     })
 }
 
-/// The Rust in use when it has the library's source, else the newest one that has.
+/// The default toolchain if it has the standard library's source, otherwise the newest one that
+/// has.
 fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
     let mut rusts: Vec<Rust> = Vec::new();
     if !in_use.is_some_and(Rust::has_source) {
@@ -273,7 +276,7 @@ fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
         rusts.sort_by_key(|rust| std::cmp::Reverse(version_number(&rust.version)));
     }
     let rust = in_use.filter(|rust| rust.has_source()).or(rusts.first());
-    let rust = rust.ok_or("no Rust here has the standard library's source")?;
+    let rust = rust.ok_or("no toolchain has the source of the standard library")?;
     let bin = rust.sysroot.join("bin");
     Ok(Toolchain {
         sysroot: rust.sysroot.clone(),
@@ -287,7 +290,7 @@ fn with_source(in_use: Option<&Rust>) -> Result<Toolchain, String> {
     })
 }
 
-/// `1.96.0` and `1.97.0-nightly` as numbers that compare.
+/// Parses `1.96.0` or `1.97.0-nightly` into numbers that can be compared.
 fn version_number(version: &str) -> Vec<u32> {
     let release = version.split('-').next().unwrap_or_default();
     release
@@ -296,7 +299,7 @@ fn version_number(version: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Folders of rustup's toolchains, links resolved.
+/// Folders of rustup's toolchains, with symbolic links resolved.
 fn rustup_toolchains() -> Vec<PathBuf> {
     let home = directory("RUSTUP_HOME").or_else(|| Some(directory("HOME")?.join(".rustup")));
     let Some(toolchains) = home.and_then(|home| std::fs::read_dir(home.join("toolchains")).ok())
@@ -312,7 +315,7 @@ fn rustup_toolchains() -> Vec<PathBuf> {
     found
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+fn find_in_path(program: &str) -> Option<PathBuf> {
     let path = environment("PATH")?;
     std::env::split_paths(&path)
         .map(|dir| dir.join(program))
@@ -325,7 +328,7 @@ fn directory(variable: &str) -> Option<PathBuf> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "where tools are is said by the environment"
+    reason = "the environment determines where tools are"
 )]
 fn environment(variable: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(variable)
@@ -336,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_rustc_says() {
+    fn rustc_version_is_parsed() {
         let version =
             "rustc 1.95.0 (abc)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.95.0\n";
         let rust = Rust::parse("/opt/rust", version).expect("all there");

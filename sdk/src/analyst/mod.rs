@@ -1,8 +1,10 @@
-//! Analysts: what a page says, found out by rules first and refined by a language model where there is one.
+//! Analysts: analyse a page by rules, and refine the result with a language model if there is one.
 //!
-//! An analyst is a type that implements [`Analyst`]. [`start`](Analyst::start) does what needs no model, and is done, or puts a
-//! [`Question`]. The host asks the model and calls [`resume`](Analyst::resume) with the [`Reply`], in a fresh instance that knows what
-//! the memo tells. What a model says is untrusted: check it, and drop what does not stand in the page.
+//! An analyst is a type that implements [`Analyst`]. [`start`](Analyst::start) does what needs no
+//! model and returns the result or a [`Question`]. The host asks the model and calls
+//! [`resume`](Analyst::resume) with the [`Reply`] in a fresh instance; state is carried over in the
+//! memo. The model's output is untrusted: verify it and drop everything that the page does not
+//! support.
 //!
 //! ```
 //! use serde_json::{Value, json};
@@ -12,11 +14,15 @@
 //! struct Language;
 //!
 //! impl Language {
-//!     /// The language that the page claims, which needs no model.
-//!     fn claimed(task: &Task<'_, ()>) -> Value {
+//!     /// The language that the page declares, which needs no model.
+//!     fn declared(task: &Task<'_, ()>) -> Value {
 //!         match &task.subject {
-//!             Subject::Page { document, .. } => document.html().and_then(|html| html.attr("lang")).into(),
-//!             Subject::Pages(findings) => findings.iter().map(|finding| finding.value["language"].clone()).collect(),
+//!             Subject::Page { document, .. } => {
+//!                 document.html().and_then(|html| html.attr("lang")).into()
+//!             }
+//!             Subject::Pages(findings) => {
+//!                 findings.iter().map(|finding| finding.value["language"].clone()).collect()
+//!             }
 //!         }
 //!     }
 //! }
@@ -29,15 +35,15 @@
 //!     }
 //!
 //!     fn start(task: &Task<'_, ()>) -> Result<Step, Failure> {
-//!         let claimed = Self::claimed(task);
+//!         let declared = Self::declared(task);
 //!         match (&task.subject, &task.model) {
-//!             (Subject::Page { document, .. }, Some(_)) if claimed.is_null() => {
+//!             (Subject::Page { document, .. }, Some(_)) if declared.is_null() => {
 //!                 let question = Question::new(json!({"enum": ["en", "fr", "other"]}))
 //!                     .system("Which language is this text in?")
 //!                     .user(document.text());
 //!                 Ok(question.ask(Vec::new()))
 //!             }
-//!             _ => Ok(Step::Done(json!({"language": claimed}))),
+//!             _ => Ok(Step::Done(json!({"language": declared}))),
 //!         }
 //!     }
 //!
@@ -45,7 +51,7 @@
 //!         let note = reply.note();
 //!         let language = match reply {
 //!             Reply::Answer(answer) if answer != "other" => answer,
-//!             _ => Self::claimed(task),
+//!             _ => Self::declared(task),
 //!         };
 //!         Ok(Step::Done(json!({"language": language, "model": note})))
 //!     }
@@ -68,28 +74,32 @@ pub use question::{
 };
 pub use task::{Finding, Model, Subject, Task};
 
-/// Most bytes of a memo.
+/// Maximum size of a memo, in bytes.
 pub const MEMO_BYTES_MAX: usize = 1 << 20;
 
-/// Finds out what a page says. The contract is `wit/analyst/1`.
+/// Analyses a page, with or without a language model. The contract is `wit/analyst/1`.
 pub trait Analyst {
-    /// Options of one task; made from JSON. The caller's words come as `prompt`, so a plugin that reads no options still needs a type that
-    /// takes that key when it is to be asked in words.
+    /// Options of one task, deserialised from JSON. The caller's request in natural language
+    /// arrives as `prompt`, so an analyst without other options still needs a type with that key to
+    /// support it.
     type Options: DeserializeOwned + Default;
 
-    /// Says what the plugin is. Always the same answer.
+    /// Describes the plugin. Must always return the same value.
     fn info() -> Info;
 
-    /// Begins an analysis.
+    /// Starts an analysis.
     ///
     /// # Errors
-    /// Any [`Failure`]; it becomes the `error` of this page, or of the run when its pages are to be joined.
+    /// Any [`Failure`]; it becomes the `error` of this page, or of the run when findings are
+    /// joined.
     fn start(task: &Task<'_, Self::Options>) -> Result<Step, Failure>;
 
-    /// Goes on with it: `memo` is what the step before left for this call, `reply` answers its question.
+    /// Continues an analysis: `memo` is what the previous step passed on, `reply` is the answer to
+    /// its question.
     ///
     /// # Errors
-    /// As [`start`](Self::start). A reply that is of no use is no failure: the answer is then what needs no model.
+    /// See [`start`](Self::start). A useless reply is not a failure: return the answer that needs
+    /// no model.
     fn resume(
         task: &Task<'_, Self::Options>,
         memo: &[u8],
@@ -97,32 +107,35 @@ pub trait Analyst {
     ) -> Result<Step, Failure>;
 }
 
-/// What is next in an analysis.
+/// The next step of an analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Ask this and call `resume` with the reply and these bytes, [`MEMO_BYTES_MAX`] at most. An error when the task has no model.
+    /// Ask the model this question and call `resume` with its reply and this memo of at most
+    /// [`MEMO_BYTES_MAX`] bytes. An error if the task has no model.
     Ask(Question, Vec<u8>),
-    /// The answer.
+    /// The final answer.
     Done(serde_json::Value),
 }
 
 impl Step {
-    /// The step that ends an analysis with this answer.
+    /// The final step of an analysis, with this answer.
     ///
     /// # Errors
-    /// [`Failure::Failed`]: it does not serialise to JSON.
+    /// [`Failure::Failed`] if the answer does not serialise to JSON.
     pub fn done(answer: &impl serde::Serialize) -> Result<Self, Failure> {
         serde_json::to_value(answer)
             .map(Self::Done)
-            .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))
+            .map_err(|error| {
+                Failure::Failed(format!("the answer cannot be serialised to JSON: {error}"))
+            })
     }
 }
 
-/// Reads a memo that [`Question::ask_with`] wrote.
+/// Reads a memo written by [`Question::ask_with`].
 ///
 /// # Errors
-/// [`Failure::Failed`]: it is something else.
+/// [`Failure::Failed`] if the memo does not deserialise to this type.
 pub fn recall<T: DeserializeOwned>(memo: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(memo)
-        .map_err(|error| Failure::Failed(format!("the memo is not what was left: {error}")))
+        .map_err(|error| Failure::Failed(format!("the memo cannot be read: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Questions to a language model, and what came of them.
+//! Questions to a language model, and its replies.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,55 +6,57 @@ use serde_json::{Value, json};
 use super::Step;
 use crate::Failure;
 
-/// Most questions of one task.
+/// Maximum number of questions per task.
 pub const QUESTIONS_MAX: usize = 4;
-/// Most messages of one question.
+/// Maximum number of messages per question.
 pub const MESSAGES_MAX: usize = 64;
-/// Most bytes of a question's messages in all.
+/// Maximum total size of a question's messages, in bytes.
 pub const QUESTION_BYTES_MAX: usize = 1 << 20;
-/// Most bytes of a question's schema.
+/// Maximum size of a question's schema, in bytes.
 pub const SCHEMA_BYTES_MAX: usize = 64 << 10;
 
 /// A question to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What it is asked, in order; one message at least, [`MESSAGES_MAX`] and [`QUESTION_BYTES_MAX`] at most.
+    /// The messages in order: between 1 and [`MESSAGES_MAX`], of at most [`QUESTION_BYTES_MAX`] in
+    /// total.
     pub messages: Vec<Message>,
-    /// JSON Schema (draft 2020-12) of the answer, [`SCHEMA_BYTES_MAX`] as text; without `$ref`, `pattern` and `patternProperties`.
+    /// JSON Schema (draft 2020-12) of the answer, at most [`SCHEMA_BYTES_MAX`] as text, without
+    /// `$ref`, `pattern` and `patternProperties`.
     pub schema: Value,
-    /// Most tokens of the answer; 0 is as many as the model gives.
+    /// Maximum number of tokens in the answer; 0 means the model's own limit.
     pub answer_tokens: u32,
 }
 
-/// A part of a question.
+/// One message of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Whose words these are.
+    /// Role of the author.
     pub role: Role,
-    /// The words.
+    /// Text of the message.
     pub text: String,
 }
 
-/// Whose words a message is.
+/// Role of a message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The analyst's instructions.
+    /// Instructions of the analyst.
     System,
-    /// What the instructions are about: text of pages, words of the caller.
+    /// The material: page text, or the caller's request.
     User,
 }
 
-/// What came of a question.
+/// Reply to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply<'a> {
-    /// A value that fits the question's schema. Untrusted.
+    /// A value that matches the question's schema. Untrusted.
     Answer(Value),
-    /// There is none; says why. No further question will be answered.
+    /// No answer; holds the reason. No further question will be answered.
     Unavailable(&'a str),
 }
 
 impl Question {
-    /// A question whose answer fits this JSON Schema, without a message.
+    /// A question without messages whose answer must match this JSON Schema.
     pub fn new(schema: Value) -> Self {
         Self {
             messages: Vec::new(),
@@ -63,19 +65,19 @@ impl Question {
         }
     }
 
-    /// Adds instructions.
+    /// Adds a system message.
     #[must_use]
     pub fn system(self, text: impl Into<String>) -> Self {
         self.message(Role::System, text.into())
     }
 
-    /// Adds what the instructions are about.
+    /// Adds a user message.
     #[must_use]
     pub fn user(self, text: impl Into<String>) -> Self {
         self.message(Role::User, text.into())
     }
 
-    /// Sets the most tokens of the answer.
+    /// Limits the number of tokens in the answer.
     #[must_use]
     pub fn answer_tokens(self, answer_tokens: u32) -> Self {
         Self {
@@ -84,24 +86,27 @@ impl Question {
         }
     }
 
-    /// Bytes of its messages in all.
+    /// Total size of the messages in bytes.
     pub fn bytes(&self) -> usize {
         self.messages.iter().map(|message| message.text.len()).sum()
     }
 
-    /// The step that asks this and leaves a memo for the reply.
+    /// The step that asks this question and passes a memo on to [`resume`](super::Analyst::resume).
     pub fn ask(self, memo: impl Into<Vec<u8>>) -> Step {
         Step::Ask(self, memo.into())
     }
 
-    /// The step that asks this and leaves a value for the reply, to be read with [`recall`](super::recall).
+    /// The step that asks this question and passes on a serialised value, to be read with
+    /// [`recall`](super::recall).
     ///
     /// # Errors
-    /// [`Failure::Failed`]: the value does not serialise to JSON.
+    /// [`Failure::Failed`] if the value does not serialise to JSON.
     pub fn ask_with(self, memo: &impl Serialize) -> Result<Step, Failure> {
         serde_json::to_vec(memo)
             .map(|memo| self.ask(memo))
-            .map_err(|error| Failure::Failed(format!("the memo is no JSON: {error}")))
+            .map_err(|error| {
+                Failure::Failed(format!("the memo cannot be serialised to JSON: {error}"))
+            })
     }
 
     fn message(mut self, role: Role, text: String) -> Self {
@@ -111,7 +116,8 @@ impl Question {
 }
 
 impl Reply<'_> {
-    /// What an answer says of the model under `model`: `{"used":true}`, or `{"used":false,"reason":"…"}`.
+    /// Value of the `model` field of an answer: `{"used":true}`, or
+    /// `{"used":false,"reason":"…"}`.
     pub fn note(&self) -> Value {
         match self {
             Self::Answer(_) => json!({"used": true}),

@@ -1,57 +1,58 @@
-//! What is wanted of an analyst.
+//! Input of an analyst.
 
 use serde_json::Value;
 
 use crate::{Document, Source};
 
-/// What is wanted, with the options as the author's type.
+/// Input of an analyst, with the options in the author's type.
 #[derive(Clone, Debug)]
 pub struct Task<'a, O> {
-    /// What is to be analysed.
+    /// What to analyse.
     pub subject: Subject<'a>,
     /// Options of this task.
     pub options: O,
-    /// The model, if there is one. Without, the answer is what needs none.
+    /// The model, if one is available. Without a model, answer by rules alone.
     pub model: Option<Model>,
 }
 
-/// What is to be analysed.
+/// What to analyse.
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
     /// One page.
     Page {
-        /// Its tree, with what filters left of it.
+        /// Its tree, after filtering.
         document: &'a Document<'a>,
-        /// What goes with the tree.
+        /// Its source.
         source: Source<'a>,
     },
-    /// What this analyst made of a run's pages, to be joined into one answer.
+    /// Findings of this analyst on the pages of a run, to be joined into one answer.
     Pages(Vec<Finding>),
 }
 
-/// What this analyst made of one page of a run.
+/// This analyst's answer for one page of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Address of the page, absolute.
+    /// Absolute URL of the page.
     pub url: String,
-    /// The answer of that page.
+    /// The answer for that page.
     pub value: Value,
 }
 
 /// A language model that answers questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Tokens that a question may have, its schema included.
+    /// Maximum number of tokens in a question, schema included.
     pub context_tokens: u32,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens in an answer.
     pub answer_tokens: u32,
 }
 
-/// Bytes of UTF-8 that a token stands for at least, in nearly all text: four in English, three in scripts of one token a character.
+/// Lower bound of UTF-8 bytes per token for nearly all text: English has about four, scripts with
+/// one token per character have three.
 const TOKEN_BYTES: usize = 3;
 
 impl Model {
-    /// How many bytes of text surely fit into a question: an estimate, for cutting a page.
+    /// Number of bytes of text that safely fit into a question: an estimate for truncating a page.
     pub fn context_bytes(&self) -> usize {
         (self.context_tokens as usize).saturating_mul(TOKEN_BYTES)
     }

@@ -1,4 +1,4 @@
-//! An analyst as an author writes one: it asks once, and its answer without a model stands when there is none.
+//! An analyst as an author writes one: it asks one question and falls back to its own answer.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Analyst, Question, Reply, Role, Step, Subject, Task, recall};
 use crate::testkit::{self, finding};
 use crate::{Failure, Info};
 
-/// The names in a page, in capitals unless a model says which ones count.
+/// Lists the names on a page in upper case; a model decides which ones count.
 struct Names;
 
 #[derive(serde::Deserialize, Default)]
@@ -72,7 +72,7 @@ fn without_a_model_nothing_is_asked() {
 }
 
 #[test]
-fn a_model_answers_and_what_is_not_in_the_page_is_dropped() {
+fn answers_that_are_not_in_the_page_are_dropped() {
     let page = testkit::page("<p>ann bob</p>");
     let analysis = page.analyse_with::<Names>(json!({"prompt": "people"}), |question| {
         assert_eq!(question.messages[1].role, Role::User);
@@ -88,7 +88,7 @@ fn a_model_answers_and_what_is_not_in_the_page_is_dropped() {
 }
 
 #[test]
-fn the_answer_stands_when_the_model_does_not_answer() {
+fn the_rule_based_answer_is_the_fallback() {
     let page = testkit::page("<p>ann</p>");
     let options = json!({"prompt": "people"});
     let analysis = page.analyse_with::<Names>(options, |_| Err("it is busy".to_owned()));
@@ -110,7 +110,7 @@ fn findings_of_pages_are_joined() {
 }
 
 #[test]
-fn wrong_options_and_memos_are_failures_that_say_so() {
+fn invalid_options_and_memos_are_failures() {
     let refused = testkit::page("").analyse::<Names>(json!({"prompt": 1}));
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("`prompt`"), "{refused}");

@@ -1,21 +1,22 @@
-//! Markdown told by its own marks, a line at a time.
+//! Finds the block structure of markdown line by line.
 
 use std::ops::Range;
 
-/// Columns from which a line is code.
+/// Columns of indentation that make a line code.
 const CODE_INDENT: usize = 4;
 const FENCE_MIN: usize = 3;
 const HEADING_LEVEL_MAX: usize = 6;
 
-/// The parts of a text that should stay whole, in order: code blocks (fenced, with their fences; indented), and the rows of tables, a
-/// table's head with the line under it and the first row as one. A fence that is never closed holds to the end of the text. A text that is no markdown
-/// has none, or such that happen to look like it.
+/// The blocks of a text that should not be split, in order: code blocks (fenced, including the
+/// fences, or indented) and table rows; a table's header, delimiter row and first row are one
+/// block. An unclosed fence extends to the end of the text. Text that is not markdown has no
+/// blocks, except where it happens to look like markdown.
 #[derive(Clone, Debug)]
 pub struct Blocks<'t> {
     text: &'t str,
-    /// Where the next line begins.
+    /// Start of the next line.
     at: usize,
-    /// Where the line before begins, when it is text.
+    /// Start of the previous line, if it is text.
     paragraph: Option<usize>,
     is_after_blank: bool,
     is_in_table: bool,
@@ -23,7 +24,7 @@ pub struct Blocks<'t> {
 }
 
 impl<'t> Blocks<'t> {
-    /// The blocks of a text.
+    /// Iterates over the blocks of a text.
     pub fn of(text: &'t str) -> Self {
         Self {
             text,
@@ -71,7 +72,7 @@ impl<'t> Blocks<'t> {
         line_feed.map_or(rest, |at| &rest[..=at])
     }
 
-    /// Where the block begins that the line at `start` completes, if it does; `at` moves past the block.
+    /// Start of the block that the line at `start` completes, if any. Moves `at` past the block.
     fn block_start(&mut self, line: Line, start: usize) -> Option<usize> {
         match line.kind {
             Kind::Fence { mark, len } => {
@@ -102,7 +103,7 @@ impl<'t> Blocks<'t> {
         }
     }
 
-    /// Moves `at` behind the first row of a table, if it has any.
+    /// Moves `at` past the first row of a table, if there is one.
     fn skip_first_row(&mut self) {
         self.is_in_table = true;
         let row = self.line(self.at);
@@ -123,7 +124,7 @@ impl<'t> Blocks<'t> {
         }
     }
 
-    /// Moves `at` to the end of the last line of code; blank lines between are code too.
+    /// Moves `at` to the end of the last line of code, including blank lines in between.
     fn skip_indented(&mut self) {
         let mut at = self.at;
         while at < self.text.len() {
@@ -141,7 +142,7 @@ impl<'t> Blocks<'t> {
     }
 }
 
-/// What a line looks like, the marks of quotations aside.
+/// What a line looks like, ignoring block quote markers.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     /// Columns of white space before the first other character.
@@ -157,11 +158,11 @@ enum Kind {
         mark: u8,
         len: usize,
     },
-    /// A row of a table that begins with its `|`.
+    /// A table row that starts with `|`.
     Row,
-    /// The line under the head of a table: `|---|:-:|`.
+    /// The delimiter row of a table: `|---|:-:|`.
     Delimiter,
-    /// Begins with the mark of a list item.
+    /// Starts with a list marker.
     Item,
     Text,
 }
@@ -182,7 +183,8 @@ impl Line {
     }
 }
 
-/// The columns of white space before a line's first character, counted from the last mark of a quotation, and the line from there.
+/// The indentation of a line in columns, counted from its last block quote marker, and the rest of
+/// the line.
 fn unindented(mut line: &[u8]) -> (usize, &[u8]) {
     let mut indent = 0;
     loop {
@@ -190,7 +192,7 @@ fn unindented(mut line: &[u8]) -> (usize, &[u8]) {
             [b' ', rest @ ..] => (indent + 1, rest),
             [b'\t', rest @ ..] => (indent + CODE_INDENT, rest),
             [b'\r' | b'\n', rest @ ..] => (indent, rest),
-            // The space behind the mark belongs to it.
+            // The space after the marker belongs to it.
             [b'>', b' ', rest @ ..] | [b'>', rest @ ..] if indent < CODE_INDENT => (0, rest),
             _ => return (indent, line),
         }
@@ -199,7 +201,7 @@ fn unindented(mut line: &[u8]) -> (usize, &[u8]) {
 
 fn fence(body: &[u8], mark: u8) -> Option<Kind> {
     let len = body.iter().take_while(|&&byte| byte == mark).count();
-    // A line with more of them behind is code within a line.
+    // If more backticks follow, it is a code span.
     let is_open = len >= FENCE_MIN && (mark == b'~' || !body[len..].contains(&mark));
     is_open.then_some(Kind::Fence { mark, len })
 }
@@ -214,7 +216,8 @@ fn is_numbered(body: &[u8]) -> bool {
     digits < 10 && matches!(body[digits..], [b'.' | b')', b' ' | b'\t', ..])
 }
 
-/// Where the headings begin with which a piece of text ends: one after another, with nothing but blank lines between and behind.
+/// Offset of the headings at the end of a piece of text: consecutive ones with only blank lines
+/// between and after them.
 pub fn heading_at_end(piece: &str) -> Option<usize> {
     let mut heading = None;
     loop {
@@ -242,7 +245,7 @@ fn line_start(text: &str) -> usize {
     text.rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Whether a line is `## so`.
+/// Whether a line is an ATX heading, such as `## Title`.
 fn is_marked_heading(line: &str) -> bool {
     let body = line.trim_ascii_start();
     let level = body.bytes().take_while(|&byte| byte == b'#').count();
@@ -251,7 +254,7 @@ fn is_marked_heading(line: &str) -> bool {
     (1..=HEADING_LEVEL_MAX).contains(&level) && is_shallow && is_spaced
 }
 
-/// Whether a line makes a heading of the one above.
+/// Whether a line turns the line above it into a setext heading.
 fn is_underline(line: &str) -> bool {
     let mut bytes = line.trim_ascii().bytes();
     let Some(mark @ (b'=' | b'-')) = bytes.next() else {

@@ -1,4 +1,4 @@
-//! Cuts a text into spans of a number of units.
+//! Cuts a text into spans of a given number of units.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -6,19 +6,20 @@ use std::iter::Peekable;
 use super::blocks::{Blocks, heading_at_end};
 use super::{Refine, Span};
 
-/// A text on its way into spans. Only the units of the piece at hand are held, and those of the block in which it ends.
+/// Cuts a text into spans. Holds only the units of the current piece and of the block in which it
+/// ends.
 pub(super) struct Cutter<'t, U> {
     text: &'t str,
     units: U,
     blocks: Peekable<Blocks<'t>>,
-    /// Units a piece is to have.
+    /// Target number of units in a piece.
     size: usize,
-    /// Most units a piece may have for the sake of a block.
+    /// Maximum number of units in a piece, if that keeps a block whole.
     most: usize,
     refine: Refine,
-    /// Where the piece at hand begins.
+    /// Start of the current piece.
     start: usize,
-    /// Where its units begin, and some after it.
+    /// Offsets of its units, and of some after it.
     starts: VecDeque<u32>,
 }
 
@@ -36,11 +37,11 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         }
     }
 
-    /// The spans; together they are the text.
+    /// The spans; concatenated they are the text.
     pub(super) fn spans(mut self) -> Vec<Span> {
         let len = self.text.len();
         let mut spans = Vec::new();
-        // A unit has a byte at least.
+        // Every unit has at least one byte.
         while self.size < len && self.fill(self.size.saturating_add(1), len) {
             let cut = self.cut();
             spans.push(Span::from(self.start..cut));
@@ -53,7 +54,8 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         spans
     }
 
-    /// Reads units until there are `n_units` of them or one begins at `end` or later; whether there are `n_units`.
+    /// Reads units until there are `n_units` of them or one starts at or after `end`. Returns
+    /// whether there are `n_units`.
     fn fill(&mut self, n_units: usize, end: usize) -> bool {
         let missing = n_units.saturating_sub(self.starts.len());
         let mut last = self.starts.back().map_or(0, |&last| last as usize);
@@ -70,12 +72,12 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         true
     }
 
-    /// Number of units that begin before `at`.
+    /// Number of units that start before `at`.
     fn units_before(&self, at: usize) -> usize {
         self.starts.partition_point(|&start| (start as usize) < at)
     }
 
-    /// Where the piece at hand ends; it has more units than it is to have.
+    /// End of the current piece, which has more units than its target.
     fn cut(&mut self) -> usize {
         let full = self.starts[self.size] as usize;
         while self.blocks.next_if(|block| block.end <= full).is_some() {}
@@ -84,14 +86,15 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
             None => self.refined(full),
             Some(block) => match self.beside(block.start, block.end) {
                 Some(edge) => edge,
-                // What looks like a heading in code is none.
+                // A line that looks like a heading inside code is not one.
                 None => return self.inside(block.start, full),
             },
         };
         self.before_heading(cut)
     }
 
-    /// The edge of a block to which a cut inside it moves; `None` when the block is too long to stay whole.
+    /// The edge of a block to which a cut inside it moves; `None` if the block is too long to stay
+    /// whole.
     fn beside(&mut self, start: usize, end: usize) -> Option<usize> {
         self.fill(self.size.saturating_add(self.most).saturating_add(1), end);
         let (before, after) = (self.units_before(start), self.units_before(end));
@@ -103,14 +106,14 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         begins_next.then_some(start)
     }
 
-    /// `end`, or where the unit `next` begins if nothing but white space stands between.
+    /// `end`, or the start of the unit `next` if only white space lies between them.
     fn past_blank(&self, end: usize, next: usize) -> usize {
         let next = self.starts.get(next).map_or(end, |&start| start as usize);
         let is_blank = self.text[end..next].trim_ascii_start().is_empty();
         if is_blank { next } else { end }
     }
 
-    /// A line end of a long block, in the second half of the piece.
+    /// A line end inside a long block, in the second half of the piece.
     fn inside(&self, block_start: usize, full: usize) -> usize {
         let half = self.starts[self.size / 2] as usize;
         let from = half.max(block_start).max(self.start + 1);
@@ -134,7 +137,7 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         })
     }
 
-    /// `cut`, or where a heading begins that would be the piece's last line.
+    /// `cut`, or the start of a heading that would otherwise end the piece.
     fn before_heading(&self, cut: usize) -> usize {
         let heading = heading_at_end(&self.text[self.start..cut]).map(|at| self.start + at);
         let half = self.size.div_ceil(2);

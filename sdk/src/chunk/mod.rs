@@ -1,8 +1,9 @@
-//! What chunkers share: pieces of a number of units, cut where a reader would cut.
+//! Cuts a text into pieces of a given number of units; shared by all chunkers.
 //!
-//! A chunker finds where the units of a text begin (words, lines, …); [`pieces`] and [`pieces_within`] make spans of them. The spans
-//! together are the text. A chunker gets nothing but the text, so markdown is told by its own marks ([`Blocks`], [`heading_at_end`]);
-//! text without such marks is cut after every so many units.
+//! A chunker determines where the units of a text start (words, lines, …); [`pieces`] and
+//! [`pieces_within`] group them into spans. Concatenated, the spans are the text. A chunker sees
+//! only the text, so markdown is recognised by its syntax ([`Blocks`], [`heading_at_end`]); text
+//! without markdown is cut at exactly the given number of units.
 //!
 //! ```
 //! use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
@@ -37,8 +38,9 @@ use crate::Span;
 pub use blocks::{Blocks, heading_at_end};
 use cutter::Cutter;
 
-/// Defines `Size`, the options of a chunker whose only option is the size of a piece, and `SIZE_SCHEMA`, their JSON Schema. The first
-/// argument is the size when none is asked for, the second says in words what the number counts. The crate has to have `serde`.
+/// Defines `Size`, the options of a chunker whose only option is the size of a piece, and
+/// `SIZE_SCHEMA`, their JSON Schema. The first argument is the default size, the second describes
+/// the unit. The crate must depend on `serde`.
 #[macro_export]
 macro_rules! chunk_size {
     ($default:literal, $description:literal) => {
@@ -69,24 +71,28 @@ macro_rules! chunk_size {
     };
 }
 
-/// A better place for a cut: given the text, the earliest offset that is late enough and the offset where the piece is full, one
-/// between them that is nicer, if any. An answer at which no unit begins is not taken.
+/// Chooses a better position for a cut: given the text, the earliest acceptable offset and the
+/// offset at which the piece is full, returns an offset between them, if there is a better one. An
+/// offset at which no unit starts is ignored.
 pub type Refine = fn(text: &str, earliest: usize, full: usize) -> Option<usize>;
 
-/// Takes the place where the piece is full.
+/// Cuts where the piece is full.
 pub fn as_full(_: &str, _: usize, _: usize) -> Option<usize> {
     None
 }
 
-/// Pieces of about `size` units each. `starts` are the offsets at which units begin, in order.
+/// Cuts a text into pieces of about `size` units each. `starts` are the offsets of the units, in
+/// order.
 ///
-/// A piece ends before the unit that is too many, with these exceptions for markdown:
-/// - A block that is not to be cut (a code block, a table row: [`Blocks`]) of at most one and a half times the size stays whole: the
-///   cut moves to its nearer edge, if the piece then has at most one and a half times the size, otherwise to its beginning.
-/// - A longer block is cut at the last line end in the piece's second half, if there is one.
-/// - A heading at the end of a piece moves to the next one, if half of the piece is left.
+/// A piece ends before the first unit that exceeds the size, with these exceptions for markdown:
+/// - A block that should not be split (a code block or a table row, see [`Blocks`]) of at most 1.5
+///   times the size stays whole: the cut moves to its nearer edge if the piece then has at most 1.5
+///   times the size, otherwise to the start of the block.
+/// - A longer block is cut at the last line end in the second half of the piece, if there is one.
+/// - A heading at the end of a piece moves to the next piece, if at least half of the piece
+///   remains.
 ///
-/// `refine` may ask for another place in the last quarter of a piece.
+/// `refine` may choose another position in the last quarter of a piece.
 pub fn pieces(
     text: &str,
     starts: impl Iterator<Item = usize>,
@@ -97,7 +103,8 @@ pub fn pieces(
     Cutter::new(text, starts, size, size.saturating_add(size / 2), refine).spans()
 }
 
-/// Pieces of at most `size` units each; otherwise as [`pieces`]: a block that fits into a piece begins a new one rather than being cut.
+/// Cuts a text into pieces of at most `size` units each, otherwise like [`pieces`]: a block that
+/// fits into one piece starts a new piece instead of being split.
 pub fn pieces_within(
     text: &str,
     starts: impl Iterator<Item = usize>,

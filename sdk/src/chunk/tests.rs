@@ -1,6 +1,6 @@
 use super::{Blocks, heading_at_end};
 
-/// The blocks of a text.
+/// Checks the blocks of a text.
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let blocks: Vec<&str> = Blocks::of(text).map(|block| &text[block]).collect();
@@ -13,7 +13,7 @@ fn plain_text_has_no_blocks() {
 }
 
 #[test]
-fn a_fenced_block_ends_with_a_fence_that_is_as_long() {
+fn a_fence_is_closed_by_one_of_the_same_length() {
     check("a\n```rust\nb\n```\nc\n", &["```rust\nb\n```\n"]);
     check("````\n```\n````\nc", &["````\n```\n````\n"]);
     check("~~~\n```\n~~~", &["~~~\n```\n~~~"]);
@@ -22,17 +22,17 @@ fn a_fenced_block_ends_with_a_fence_that_is_as_long() {
 }
 
 #[test]
-fn a_fence_that_is_never_closed_holds_to_the_end() {
+fn an_unclosed_fence_extends_to_the_end() {
     check("a\n```\nb\n\n# c\n", &["```\nb\n\n# c\n"]);
 }
 
 #[test]
-fn code_within_a_line_is_no_fence() {
+fn a_code_span_is_not_a_fence() {
     check("```a``` b\nc\n", &[]);
 }
 
 #[test]
-fn indented_lines_behind_a_blank_one_are_code() {
+fn indented_lines_after_a_blank_one_are_code() {
     check("a\n\n    b\n\n    c\n\nd\n", &["    b\n\n    c\n"]);
     check("\tb\nc\n", &["\tb\n"]);
     check("a\n    b\n", &[]);
@@ -40,7 +40,7 @@ fn indented_lines_behind_a_blank_one_are_code() {
 }
 
 #[test]
-fn a_row_is_a_block_and_the_head_goes_with_the_first_one() {
+fn a_row_is_a_block_and_the_header_belongs_to_the_first_row() {
     check(
         "a\n| b |\n|---|\n| c |\n| d |\ne\n\n| f |\n",
         &["| b |\n|---|\n| c |\n", "| d |\n", "e\n", "| f |\n"],

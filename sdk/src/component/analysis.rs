@@ -1,4 +1,4 @@
-//! Analysts behind their bindings: conversions only.
+//! Implements the analyst world for authors' types; conversions only.
 
 use super::analyst::exports::trawl::analyst::analyst as wit;
 use super::format::trawl::types::types;
@@ -28,7 +28,7 @@ impl<P: Analyst> wit::Guest for Exported<P> {
     }
 }
 
-/// Calls `run` with the task in the author's types.
+/// Calls `run` with the task converted to the author's types.
 fn with_task<P: Analyst>(
     task: wit::Task,
     run: impl FnOnce(&Task<'_, P::Options>) -> Result<sdk::Step, Failure>,
@@ -71,7 +71,7 @@ fn finding(finding: wit::Finding) -> Result<Finding, Failure> {
 
 fn json(text: &str, what: &str) -> Result<serde_json::Value, Failure> {
     serde_json::from_str(text)
-        .map_err(|error| Failure::Failed(format!("{what} is no JSON: {error}")))
+        .map_err(|error| Failure::Failed(format!("{what} is not valid JSON: {error}")))
 }
 
 impl From<sdk::Step> for wit::Step {

@@ -1,4 +1,4 @@
-//! Provider adapters behind their bindings: conversions only.
+//! Implements the provider world for authors' types; conversions only.
 
 use std::borrow::Cow;
 
@@ -30,23 +30,23 @@ impl<P: Provider> wit::Guest for Exported<P> {
 }
 
 impl From<sdk::Description> for wit::Description {
-    fn from(said: sdk::Description) -> Self {
+    fn from(description: sdk::Description) -> Self {
         Self {
             info: types::Info {
-                name: said.name,
-                version: said.version,
-                summary: said.summary,
-                options_schema: said.settings_schema,
+                name: description.name,
+                version: description.version,
+                summary: description.summary,
+                options_schema: description.settings_schema,
                 needs: types::Needs::empty(),
             },
-            label: said.label,
-            credentials: said.credentials,
-            base: said.base,
-            hosts: said.hosts,
-            plain: said.plain.into(),
-            rendered: said.rendered.into(),
-            units: said.units,
-            time_ms: said.time_ms,
+            label: description.label,
+            credentials: description.credentials,
+            base: description.base,
+            hosts: description.hosts,
+            plain: description.plain.into(),
+            rendered: description.rendered.into(),
+            units: description.units,
+            time_ms: description.time_ms,
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Glue for WebAssembly: bindings made from `wit/`, and each kind's trait behind them. Nothing here is for authors.
+//! Glue for WebAssembly: bindings generated from `wit/`, implemented for each plugin trait. Not
+//! part of the public interface.
 
 #![allow(
     unsafe_code,
     missing_docs,
-    reason = "generated bindings lift and lower by hand"
+    reason = "generated bindings contain unsafe code and have no docs"
 )]
 
 mod analysis;
@@ -20,7 +21,8 @@ use crate::{Needs, options};
 pub mod format {
     wit_bindgen::generate!({
         path: ["../wit/types/1", "../wit/document/1", "../wit/format/1"],
-        // The contract's worlds share one name; the macros made from them cannot.
+        // All worlds of the contract are called `plugin`, but each export macro needs a name of its
+        // own.
         inline: "package trawl:sdk; world format { export trawl:format/format@1.0.0; }",
         world: "trawl:sdk/format",
         pub_export_macro: true,
@@ -111,7 +113,7 @@ pub mod provider {
 use format::trawl::document::tree;
 use format::trawl::types::types;
 
-/// An author's plugin as the bindings want it.
+/// Implements the generated traits for an author's plugin.
 pub struct Exported<P>(PhantomData<P>);
 
 impl<P: Format> format::exports::trawl::format::format::Guest for Exported<P> {
@@ -177,7 +179,7 @@ impl<P: Chunker> chunker::exports::trawl::chunker::chunker::Guest for Exported<P
     }
 }
 
-/// The lists stay where the call put them; only their addresses are taken.
+/// Borrows the lists of the call without copying them.
 fn borrow(document: &tree::Document) -> Arrays<'_> {
     Arrays {
         url: &document.url,

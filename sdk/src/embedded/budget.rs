@@ -1,17 +1,18 @@
-//! How much memory values may take.
+//! Memory limit for parsed values.
 
-/// What a new [`Budget`] has, in bytes: fits, with the page and the answer, into what a guest may use.
+/// Size of the default [`Budget`] in bytes. Together with the page and the answer it fits into a
+/// plugin's memory limit.
 pub const BUDGET_BYTES: usize = 48 << 20;
 
-/// What an array slot, a string's header and its allocation take about, in bytes.
+/// Approximate size of an array slot, a string header and its allocation, in bytes.
 const VALUE_BYTES: usize = 48;
-/// What an object takes for every [`OBJECT_SLOTS`] keys, in bytes: its map keeps them in nodes of that size.
+/// Size of a map node with [`OBJECT_SLOTS`] keys, in bytes.
 const OBJECT_BYTES: usize = 640;
-/// Keys that fit into one node of a map.
+/// Keys per map node.
 const OBJECT_SLOTS: usize = 11;
 
-/// Memory that is left for values, shared by everything that one call reads. Once it is used up nothing more is read: a value is
-/// there as a whole or not at all.
+/// Memory left for values, shared by everything that one call reads. A value that does not fit is
+/// dropped as a whole, and nothing more is read once the budget is used up.
 #[derive(Debug)]
 pub struct Budget {
     left: usize,
@@ -24,19 +25,20 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A budget of this many bytes.
+    /// Creates a budget of this many bytes.
     pub fn of(bytes: usize) -> Self {
         Self { left: bytes }
     }
 
-    /// Takes `bytes` out; `false` when there are not so many, and then nothing is left.
+    /// Takes `bytes` from the budget. Returns `false` if they do not fit; nothing is left then.
     pub fn take(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes);
         self.left = left.unwrap_or(0);
         left.is_some()
     }
 
-    /// Takes out what a value of JSON text will need; `false` when that is too much, and then the budget stays as it is.
+    /// Takes what the values of a JSON text need at most. Returns `false`, and takes nothing, if
+    /// they do not fit.
     pub(super) fn take_json(&mut self, text: &str) -> bool {
         let left = self.left.checked_sub(json_bytes(text));
         self.left = left.unwrap_or(self.left);
@@ -44,12 +46,12 @@ impl Budget {
     }
 }
 
-/// Bytes that a value takes whose text (string or number) has this length.
+/// Memory of a string or number with a text of this length, in bytes.
 pub(super) const fn scalar_bytes(text_length: usize) -> usize {
     VALUE_BYTES + text_length
 }
 
-/// Bytes that one more key takes in an object that has `n_keys`, the key's text included.
+/// Memory of one more key in an object with `n_keys` keys, including the key's text, in bytes.
 pub(super) const fn key_bytes(n_keys: usize, key_length: usize) -> usize {
     let node = if n_keys.is_multiple_of(OBJECT_SLOTS) {
         OBJECT_BYTES
@@ -59,7 +61,7 @@ pub(super) const fn key_bytes(n_keys: usize, key_length: usize) -> usize {
     node + VALUE_BYTES + key_length
 }
 
-/// The most that the values of a JSON text can take; more than there is when that cannot be counted.
+/// Upper bound for the memory of a JSON text's values; saturates on overflow.
 fn json_bytes(text: &str) -> usize {
     let (mut n_values, mut n_objects) = (1_usize, 0_usize);
     for byte in text.bytes() {

@@ -1,19 +1,21 @@
-//! The tokens of JavaScript that can hide brackets: strings, templates, comments, regular expressions.
+//! JavaScript tokens that may contain brackets: strings, templates, comments, regular expressions.
 
-/// Longest regular expression, in bytes. What is longer was a division.
+/// Maximum length of a regular expression, in bytes. If none ends by then, the slash was a
+/// division.
 const EXPRESSION_BYTES_MAX: usize = 256;
 
-/// Blanks before a slash that are looked past.
+/// Maximum white space to skip backwards before a slash, in bytes.
 const BLANKS_MAX: usize = 32;
 
-/// Whether the byte can be part of a name in JavaScript. All of UTF-8 beyond ASCII counts.
+/// Whether the byte can be part of a JavaScript identifier. All non-ASCII bytes count.
 pub const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }
 
-/// Where the string, template, comment or regular expression that begins at `at` ends; `None` when none begins there. Whether a
-/// slash divides or begins an expression is told by what stands before it. One that is not closed ends with its line, a template or
-/// a block comment with the text. Time is linear in the length of the token.
+/// End of the string, template, comment or regular expression that starts at `at`; `None` if none
+/// starts there. The preceding token decides whether a slash divides or starts a regular
+/// expression. An unterminated token ends with its line; a template or a block comment ends with
+/// the text. Takes time linear in the length of the token.
 pub fn after_token(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     match bytes.get(at)? {
@@ -29,14 +31,14 @@ pub fn after_token(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// One past the end of the line that `at` stands in.
+/// End of the line that contains `at`.
 pub(super) fn after_line(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
     at + length.unwrap_or(rest.len())
 }
 
-/// One past the end of the block comment whose inside begins at `inside`.
+/// End of the block comment whose content starts at `inside`.
 pub(super) fn after_block(text: &str, inside: usize) -> usize {
     let rest = &text.as_bytes()[inside.min(text.len())..];
     let length = rest.windows(2).position(|pair| pair == b"*/");
@@ -57,7 +59,7 @@ fn after_quoted(bytes: &[u8], at: usize, quote: u8, is_one_line: bool) -> usize 
     bytes.len()
 }
 
-/// Whether a slash at `at` stands where a value may begin.
+/// Whether a slash at `at` is in a position where a value may start.
 fn begins_expression(bytes: &[u8], at: usize) -> bool {
     let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
     let before = &bytes[at.saturating_sub(BLANKS_MAX)..at];
@@ -79,7 +81,8 @@ fn begins_expression(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// One past a regular expression; one that is not closed, or too long, ends where that is known.
+/// End of a regular expression; if it is unterminated or too long, the position where that is
+/// noticed.
 fn after_expression(bytes: &[u8], at: usize) -> usize {
     let (mut end, mut is_in_class) = (at + 1, false);
     while end < bytes.len() && end - at < EXPRESSION_BYTES_MAX {
@@ -124,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_ends_with_line_or_text() {
+    fn unterminated_tokens_end_with_line_or_text() {
         assert_eq!(after_token("'ab\n'", 0), Some(3));
         assert_eq!(after_token("`ab\nc", 0), Some(5));
         assert_eq!(after_token("/* ab\nc", 0), Some(7));

@@ -1,11 +1,11 @@
-//! Character references in text that was never parsed as HTML.
+//! Decodes character references in text that was not parsed as HTML.
 
 use std::borrow::Cow;
 
-/// Longest name or number of a reference, in bytes, without `&` and `;`.
+/// Maximum length of a reference's name or number, in bytes, without `&` and `;`.
 const REFERENCE_BYTES_MAX: usize = 10;
 
-/// Named references that occur in data, with what they stand for.
+/// Named references that occur in data, with their characters.
 const NAMES: [(&str, &str); 24] = [
     ("quot", "\""),
     ("amp", "&"),
@@ -33,7 +33,8 @@ const NAMES: [(&str, &str); 24] = [
     ("eacute", "\u{e9}"),
 ];
 
-/// The text with its character references replaced, numbers (`&#8217;`, `&#x27;`) and common names (`&quot;`); others stay as they are.
+/// Decodes numeric character references (`&#8217;`, `&#x27;`) and common named ones (`&quot;`);
+/// leaves others unchanged.
 pub fn decode_entities(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find('&') else {
         return Cow::Borrowed(text);
@@ -59,7 +60,7 @@ pub fn decode_entities(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// What the reference after an ampersand stands for, and its length with the semicolon.
+/// Decodes the reference after an ampersand: its text, and its length including the semicolon.
 fn read(reference: &str) -> Option<(Cow<'static, str>, usize)> {
     let head = &reference.as_bytes()[..reference.len().min(REFERENCE_BYTES_MAX + 1)];
     let end = head.iter().position(|&byte| byte == b';')?;
@@ -82,7 +83,7 @@ mod tests {
     use super::decode_entities;
 
     #[test]
-    fn references_become_characters_and_other_ampersands_stay() {
+    fn references_are_decoded_and_other_ampersands_kept() {
         for (text, expected) in [
             ("plain", "plain"),
             ("Tom &amp; Jerry&#039;s &#x2019;", "Tom & Jerry's \u{2019}"),

@@ -1,21 +1,22 @@
-//! Looking for things in JSON-LD.
+//! Searches JSON-LD values.
 
 use serde_json::{Map, Value};
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
-/// Every object of these values, however deep: graphs, lists and nested items, outer before inner.
+/// Iterates over all objects in these values at any depth (graphs, lists, nested items), outer
+/// before inner.
 pub fn items(values: &[Value]) -> Items<'_> {
     Items {
         left: values.iter().rev().collect(),
     }
 }
 
-/// Objects of JSON-LD values, see [`items`].
+/// Iterator over the objects in JSON-LD values, see [`items`].
 #[derive(Clone, Debug)]
 pub struct Items<'a> {
-    /// Values that are still to be looked into, the next one last.
+    /// Values still to visit, the next one last.
     left: Vec<&'a Value>,
 }
 
@@ -36,7 +37,8 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// The types of an item (`@type`), without the address of their vocabulary: `Product` for `https://schema.org/Product`.
+/// Types of an item (`@type`) without the vocabulary's URL: `Product` for
+/// `https://schema.org/Product`.
 pub fn types(item: &Object) -> impl Iterator<Item = &str> {
     let (one, several) = match item.get("@type") {
         Some(Value::String(name)) => (Some(name.as_str()), &[][..]),
@@ -49,18 +51,18 @@ pub fn types(item: &Object) -> impl Iterator<Item = &str> {
     names.map(|name| name.rsplit(['/', '#', ':']).next().unwrap_or(name))
 }
 
-/// Whether the item is of one of these types, compared without case.
+/// Whether the item has one of these types, ignoring ASCII case.
 pub fn has_type(item: &Object, wanted: &[&str]) -> bool {
     types(item).any(|own| wanted.iter().any(|name| own.eq_ignore_ascii_case(name)))
 }
 
-/// The first item of one of these types, outer before inner.
+/// First item of one of these types, outer before inner.
 pub fn first_of_type<'a>(values: &'a [Value], wanted: &[&str]) -> Option<&'a Object> {
     items(values).find(|item| has_type(item, wanted))
 }
 
-/// The text that a property holds: the string itself, the first of a list, the `@value` of a literal with a language; trimmed.
-/// `None` when that is empty or there is none.
+/// Text of a property: the string itself, the first string of a list, or the `@value` of a
+/// language-tagged literal; trimmed. `None` if there is none or it is empty.
 pub fn string(value: &Value) -> Option<&str> {
     let text = match value {
         Value::String(text) => text,

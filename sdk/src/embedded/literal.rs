@@ -1,21 +1,23 @@
-//! Strings and numbers as JSON and JavaScript write them.
+//! String and number literals of JSON and JavaScript.
 
 use serde_json::{Number, Value};
 
 use super::code::is_word_byte;
 
-/// How the end of a string is found.
+/// Where a string ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// At the first quote that is not escaped: in code, and for keys.
+    /// At the first unescaped quote: in code and for keys.
     First,
-    /// At the first quote that what follows a value in an object stands behind; others were meant to be escaped.
+    /// At the first quote followed by what may follow a value in an object; other quotes should
+    /// have been escaped.
     InObject,
-    /// The same in an array.
+    /// Likewise, in an array.
     InArray,
 }
 
-/// Reads the string whose opening quote stands at `at`: its text and where it ends. One that is not closed ends with the text.
+/// Parses the string whose opening quote is at `at`. Returns its text and its end. An unterminated
+/// string ends with the text.
 pub(super) fn quoted(text: &str, at: usize, ending: Ending) -> (String, usize) {
     let bytes = text.as_bytes();
     let quote = bytes[at];
@@ -38,7 +40,7 @@ pub(super) fn quoted(text: &str, at: usize, ending: Ending) -> (String, usize) {
     (value, text.len())
 }
 
-/// Whether the quote before `after` ends its string, going by what follows.
+/// Whether the quote before `after` ends its string, judging by what follows.
 fn is_closed(bytes: &[u8], after: usize, ending: Ending) -> bool {
     if ending == Ending::First {
         return true;
@@ -57,14 +59,14 @@ fn is_closed(bytes: &[u8], after: usize, ending: Ending) -> bool {
                 _ => false,
             }
         }
-        // A comma is missing between two lines, or a comment follows.
+        // A missing comma between two lines, or a comment.
         Some(b'"') => bytes[after..next].contains(&b'\n'),
         Some(b'/') => matches!(bytes.get(next + 1), Some(b'/' | b'*')),
         _ => false,
     }
 }
 
-/// Whether the text begins with a name and a colon.
+/// Whether the bytes start with an unquoted key and a colon.
 fn is_bare_key(bytes: &[u8]) -> bool {
     let n_word = bytes.iter().take_while(|&&byte| is_word_byte(byte)).count();
     n_word > 0 && bytes.get(n_word) == Some(&b':')
@@ -76,7 +78,7 @@ fn after_blanks(bytes: &[u8], at: usize) -> usize {
     at + n_blanks.count()
 }
 
-/// Writes what the escape after a backslash means; gives where it ends.
+/// Decodes the escape sequence after a backslash into `value` and returns its end.
 fn unescape(text: &str, at: usize, value: &mut String) -> usize {
     let Some(escaped) = text[at..].chars().next() else {
         return text.len();
@@ -105,7 +107,7 @@ fn unescape(text: &str, at: usize, value: &mut String) -> usize {
     end
 }
 
-/// `\u0041`, `\ud83d\ude00`, `\u{1f600}`; `at` is where the digits begin.
+/// Decodes `\u0041`, `\ud83d\ude00` or `\u{1f600}`; `at` is the position of the digits.
 fn unescape_unicode(text: &str, at: usize, value: &mut String) -> usize {
     const DIGITS_MAX: usize = 8;
     let rest = &text.as_bytes()[at..];
@@ -146,7 +148,8 @@ fn hex(text: &str, at: usize, n_digits: usize) -> Option<u32> {
     is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
-/// A number as JavaScript writes it: `-1.5e3`, `.5`, `+1`, `0x1F`, `1_000`, `10n`; null when it is none or too large.
+/// Parses a JavaScript number: `-1.5e3`, `.5`, `+1`, `0x1F`, `1_000`, `10n`. Null if it is invalid
+/// or too large.
 pub(super) fn number(text: &str) -> Value {
     if let Ok(number) = text.parse::<Number>() {
         return Value::Number(number);
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_that_were_meant_to_be_escaped_stay_in_the_string() {
+    fn unescaped_quotes_stay_in_the_string() {
         check_end(r#""5" screen", "b": 1"#, Ending::InObject, "5\" screen");
         check_end(
             r#""say "hi", she said" }"#,

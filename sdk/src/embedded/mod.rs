@@ -1,9 +1,10 @@
-//! JSON that stands inside a page: in scripts, and as object literals in JavaScript.
+//! Reads JSON embedded in a page: in scripts, and as object literals in JavaScript.
 //!
-//! Pages write it by hand and by template, so much of it is broken. Reading is strict first; what strict reading refuses is read
-//! leniently: trailing commas, comments, raw line breaks in strings, single quotes, bare keys, character references instead of quotes,
-//! wrappers, several values one after another, a missing end. Time is linear in the text whatever it holds, and a [`Budget`] bounds
-//! the memory.
+//! Such JSON is often written by hand or by templates, and much of it is malformed. Parsing is
+//! strict first. Text that the strict parser rejects is parsed leniently, accepting trailing
+//! commas, comments, raw line breaks in strings, single quotes, unquoted keys, character references
+//! instead of quotes, wrappers, several consecutive values, and truncation. Parsing takes time
+//! linear in the length of the text, and a [`Budget`] limits the memory.
 //!
 //! ```
 //! use serde_json::json;

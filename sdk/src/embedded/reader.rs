@@ -1,4 +1,4 @@
-//! The lenient reader: one pass, without recursion.
+//! The lenient parser: a single pass without recursion.
 
 use serde_json::{Map, Value};
 
@@ -6,32 +6,35 @@ use super::budget::{Budget, key_bytes, scalar_bytes};
 use super::code::{after_block, after_line, after_token, is_word_byte};
 use super::literal::{Ending, number, quoted};
 
-/// How deep values may lie in each other; what lies deeper is null. Readers of JSON (the host's too) stop at 128.
+/// Maximum nesting depth; deeper values become null. JSON parsers, including the host's, stop at
+/// 128.
 pub const DEPTH_MAX: usize = 100;
 
-/// Values of names, sorted by name.
+/// Values of identifiers, sorted by name.
 pub type Names<'n> = [(&'n str, Value)];
 
-/// A value that stands at the beginning of a text.
+/// A value at the start of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prefix {
     /// The value.
     pub value: Value,
-    /// Where it ends, in bytes.
+    /// End of the value, as a byte offset.
     pub end: usize,
-    /// Literals and containers in it, itself included.
+    /// Number of literals and containers in it, including itself.
     pub n_values: usize,
-    /// How many of those are null, or not what they will be, because code stood there: a function, a name, a calculation.
+    /// How many of those are null or incomplete because they were code: a function, an identifier,
+    /// an expression.
     pub n_opaque: usize,
 }
 
-/// Reads the JavaScript value (object, array, string, …) that the text begins with, blanks and comments before it aside. Code inside it
-/// is null. What follows the value is not looked at. `None` when no value begins there or the budget does not suffice.
+/// Parses the JavaScript value (object, array, string, …) at the start of a text, after white
+/// space and comments. Code inside it becomes null. Ignores what follows the value. `None` if
+/// no value starts there or it does not fit the budget.
 pub fn prefix(text: &str, budget: &mut Budget) -> Option<Prefix> {
     prefix_with(text, &[], budget)
 }
 
-/// [`prefix`] with values for names that stand where values are expected.
+/// Like [`prefix`], with values for identifiers.
 pub fn prefix_with(text: &str, names: &Names<'_>, budget: &mut Budget) -> Option<Prefix> {
     let mut reader = Reader::new(text, Syntax::Code, names, budget);
     let value = reader.value()?;
@@ -43,22 +46,22 @@ pub fn prefix_with(text: &str, names: &Names<'_>, budget: &mut Budget) -> Option
     })
 }
 
-/// What a text is taken for.
+/// Syntax that a text is parsed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// JSON that somebody broke.
+    /// Possibly malformed JSON.
     Json,
-    /// JavaScript, which is correct: an odd quote is an end, and what is no literal is code.
+    /// Well-formed JavaScript: a quote always ends its string, and anything but a literal is code.
     Code,
 }
 
-/// A container that has begun and not ended.
+/// A container that is still open.
 enum Open {
     Array(Vec<Value>),
     Object(Map<String, Value>, Option<String>),
 }
 
-/// The place in a text that is being read.
+/// Parser state.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -67,7 +70,8 @@ pub(super) struct Reader<'a> {
     budget: &'a mut Budget,
     is_over_budget: bool,
     open: Vec<Open>,
-    /// Whether the last thing read was a value, so that only a comma or an end may follow in code.
+    /// Whether the last token was a value, so that in code only a comma or a closing bracket may
+    /// follow.
     is_after_value: bool,
     n_values: usize,
     n_opaque: usize,
@@ -94,7 +98,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next object or array, leaving out what stands before it; `None` when there is none or it does not fit.
+    /// Parses the next object or array, skipping anything before it. `None` if there is none or it
+    /// does not fit the budget.
     pub(super) fn next_container(&mut self) -> Option<Value> {
         loop {
             self.skip_blanks();
@@ -106,7 +111,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one value at the place where the reader stands.
+    /// Parses one value at the current position.
     fn value(&mut self) -> Option<Value> {
         self.skip_blanks();
         self.peek()?;
@@ -126,7 +131,7 @@ impl<'a> Reader<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// One step inside a container; the outermost one when it ends.
+    /// Parses the next token inside a container; returns the outermost value when it is complete.
     fn step(&mut self) -> Option<Value> {
         self.skip_blanks();
         let Some(byte) = self.peek() else {
@@ -160,7 +165,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Blanks, comments and the wrappers of other times.
+    /// Skips white space, comments and legacy wrappers such as CDATA.
     fn skip_blanks(&mut self) {
         while let Some(byte) = self.peek() {
             let rest = self.rest();
@@ -199,7 +204,7 @@ impl<'a> Reader<'a> {
                 self.at = self.after_word(|byte| is_word_byte(byte) || byte == b'-');
                 self.text[start..self.at].to_owned()
             }
-            // A calculated key or a method: its value is of no use without it.
+            // A computed key or a method: skip it, its value is useless without a key.
             _ => return self.skip_expression(),
         };
         self.skip_blanks();
@@ -220,7 +225,8 @@ impl<'a> Reader<'a> {
         self.at + length.unwrap_or(rest.len())
     }
 
-    /// Begins the value at the place: the value when it is complete, `None` when a container has begun.
+    /// Starts the value at the current position: returns it if it is complete, `None` if a
+    /// container was opened.
     fn begin(&mut self) -> Option<Value> {
         self.n_values += 1;
         let Some(byte) = self.peek() else {
@@ -244,9 +250,10 @@ impl<'a> Reader<'a> {
             b'"' | b'\'' | b'`' => self.string(),
             b'0'..=b'9' | b'-' | b'+' | b'.' => {
                 self.at = self.after_number();
-                match self.syntax == Syntax::Json && !self.is_at_end_of_value() {
-                    true => self.unquoted(start),
-                    false => number(&self.text[start..self.at]),
+                if self.syntax == Syntax::Json && !self.is_at_end_of_value() {
+                    self.unquoted(start)
+                } else {
+                    number(&self.text[start..self.at])
                 }
             }
             b'!' => self.negation(),
@@ -256,7 +263,7 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// Whether what follows can follow a value.
+    /// Whether what follows may follow a value.
     fn is_at_end_of_value(&self) -> bool {
         let next = self.rest().trim_ascii_start().bytes().next();
         next.is_none_or(|byte| {
@@ -280,7 +287,7 @@ impl<'a> Reader<'a> {
         end
     }
 
-    /// A string, or several that are added to each other.
+    /// Parses a string, or several strings joined by `+`.
     fn string(&mut self) -> Value {
         let mut value = String::new();
         loop {
@@ -299,7 +306,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where the string begins that is added to what ends here.
+    /// Position of the string that is appended with `+` here, if any.
     fn after_plus(&self) -> Option<usize> {
         let next = self.rest().trim_ascii_start().strip_prefix('+')?;
         let next = next.trim_ascii_start();
@@ -307,7 +314,7 @@ impl<'a> Reader<'a> {
             .then(|| self.text.len() - next.len())
     }
 
-    /// `!0` and `!1`, which is how code is made small.
+    /// Parses `!0` and `!1`, which minifiers write for `true` and `false`.
     fn negation(&mut self) -> Value {
         let value = match self.text.as_bytes().get(self.at + 1) {
             Some(b'0') => Value::Bool(true),
@@ -318,7 +325,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A keyword, a name that has a value, or code.
+    /// Parses a keyword, an identifier with a known value, or code.
     fn word(&mut self) -> Value {
         let start = self.at;
         let end = self.after_word(is_word_byte);
@@ -332,7 +339,7 @@ impl<'a> Reader<'a> {
                 self.skip_expression();
                 Value::Null
             }
-            "new" if self.syntax == Syntax::Code => self.made(),
+            "new" if self.syntax == Syntax::Code => self.constructor_call(),
             _ => match self.names.binary_search_by_key(&word, |(name, _)| name) {
                 Ok(found) => self.named(found),
                 Err(_) if self.syntax == Syntax::Json => self.unquoted(start),
@@ -341,20 +348,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a name, as long as it fits.
+    /// Value of an identifier, if it fits the budget and the depth.
     fn named(&mut self, place: usize) -> Value {
         let names = self.names;
         let value = &names[place].1;
         let (depth, bytes) = measure(value);
         self.charge(bytes);
-        match self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
-            true => Value::Null,
-            false => value.clone(),
+        if self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
+            Value::Null
+        } else {
+            value.clone()
         }
     }
 
-    /// `new Date("…")` is its argument, and so is `new Set([…])`.
-    fn made(&mut self) -> Value {
+    /// Parses a constructor call: `new Date("…")` becomes its argument. Any argument
+    /// other than a string or a timestamp is opaque.
+    fn constructor_call(&mut self) -> Value {
         self.skip_blanks();
         self.at = self.after_word(is_word_byte);
         let argument = self.rest().strip_prefix('(').map(str::trim_ascii_start);
@@ -373,7 +382,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A value in JSON that nobody quoted: text up to the next comma, end or line.
+    /// Parses an unquoted value in JSON: text up to the next comma, closing bracket or line end.
     fn unquoted(&mut self, start: usize) -> Value {
         self.at = self.after_word(|byte| !matches!(byte, b',' | b'}' | b']' | b'\n' | b':' | b'"'));
         self.n_opaque += 1;
@@ -386,7 +395,7 @@ impl<'a> Reader<'a> {
         Value::Null
     }
 
-    /// Puts a complete value where it belongs; gives it back when nothing is open.
+    /// Adds a complete value to the innermost open container; returns it if none is open.
     fn put(&mut self, value: Value) -> Option<Value> {
         self.is_after_value = true;
         let length = value.as_str().map_or(0, str::len);
@@ -411,7 +420,8 @@ impl<'a> Reader<'a> {
         self.is_over_budget |= !self.budget.take(bytes);
     }
 
-    /// Ends the innermost container of this kind, with those in it; ends nothing when there is none.
+    /// Closes the innermost container of this kind and those inside it; does nothing if there is
+    /// none.
     fn close(&mut self, byte: u8) -> Option<Value> {
         self.at += 1;
         let is_kind = |open: &Open| matches!(open, Open::Object(..)) == (byte == b'}');
@@ -435,7 +445,7 @@ impl<'a> Reader<'a> {
         root
     }
 
-    /// Goes past the brackets that begin here and what is in them.
+    /// Skips the bracketed group that starts here.
     fn skip_group(&mut self) {
         let mut depth = 0_usize;
         while let Some(byte) = self.peek() {
@@ -451,7 +461,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes to the comma or bracket that ends the expression here.
+    /// Skips to the comma or bracket that ends the current expression.
     fn skip_expression(&mut self) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -470,7 +480,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How deep a value is and how much memory it takes, in bytes. As deep as the reader allows at most, so recursion is bounded.
+/// Depth of a value and its memory in bytes. The depth limit bounds the recursion.
 fn measure(value: &Value) -> (usize, usize) {
     let (mut depth, mut bytes) = (0, 0);
     let mut add = |inner: &Value, own: usize| {

@@ -1,4 +1,4 @@
-//! The JSON-LD of a page.
+//! JSON-LD in a page's scripts.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use super::budget::Budget;
 use super::text::read_within;
 use crate::{Document, Element, Kind, Tag};
 
-/// All JSON-LD values of a page in page order, as they stand: a `@graph` is still one, and [`items`](super::items) looks into it.
-/// Broken scripts give what can be made out.
+/// Returns all JSON-LD values of a page in document order, unmodified: a `@graph` stays one value,
+/// and [`items`](super::items) searches it. Malformed scripts yield what can be recovered.
 pub fn json_ld(document: &Document<'_>) -> Vec<Value> {
     json_ld_within(document, &mut Budget::default())
 }
 
-/// [`json_ld`] within a budget that other reading shares.
+/// Like [`json_ld`], with a budget shared with other reads.
 pub fn json_ld_within(document: &Document<'_>, budget: &mut Budget) -> Vec<Value> {
     let mut values = Vec::new();
     let mut nodes = document.descendants();
@@ -33,13 +33,14 @@ pub fn json_ld_within(document: &Document<'_>, budget: &mut Budget) -> Vec<Value
     values
 }
 
-/// The `type` of a script without parameters and white space, as the page spells it; empty without one.
+/// The `type` of a script without parameters and white space, in the page's spelling; empty if
+/// missing.
 pub fn script_type<'a>(script: Element<'a>) -> &'a str {
     let kind = script.attr("type").unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim_ascii()
 }
 
-/// The text of a script: borrowed from the page, as long as it is in one piece.
+/// Text of a script, borrowed from the page if it is a single text node.
 pub fn script_text(script: Element<'_>) -> Cow<'_, str> {
     let mut children = script.children();
     match (children.next().map(|child| child.kind()), children.next()) {

@@ -15,7 +15,7 @@ fn check(text: &str, expected: Value) {
 }
 
 #[test]
-fn correct_json_is_read_as_it_is() {
+fn valid_json_is_read_unchanged() {
     check(
         r#" {"a": [1, "x\u00e9", null, true]} "#,
         json!([{"a": [1, "x\u{e9}", null, true]}]),
@@ -26,7 +26,7 @@ fn correct_json_is_read_as_it_is() {
 }
 
 #[test]
-fn commas_too_many_or_missing_do_no_harm() {
+fn extra_and_missing_commas_are_tolerated() {
     check(r#"{"a": 1, "b": [1,2,],}"#, json!([{"a": 1, "b": [1, 2]}]));
     check(r#"{"a": 1,, "b": [,1,,2]}"#, json!([{"a": 1, "b": [1, 2]}]));
     check(
@@ -74,7 +74,7 @@ fn character_references_instead_of_quotes_are_decoded() {
 }
 
 #[test]
-fn wrappers_are_taken_off() {
+fn wrappers_are_removed() {
     for text in [
         "<!-- {\"a\": 1} -->",
         "<![CDATA[{\"a\": 1}]]>",
@@ -96,7 +96,7 @@ fn several_values_of_a_script_are_all_read() {
 }
 
 #[test]
-fn a_missing_end_is_made_up_for() {
+fn truncated_values_are_completed() {
     check(
         r#"{"a": {"b": [1, {"c": "text"#,
         json!([{"a": {"b": [1, {"c": "text"}]}}]),
@@ -111,7 +111,7 @@ fn a_missing_end_is_made_up_for() {
 }
 
 #[test]
-fn quotes_and_values_that_nobody_quoted_stay_whole() {
+fn unquoted_values_stay_whole() {
     check(
         r#"{"a": "a 5" screen", "b": 1}"#,
         json!([{"a": "a 5\" screen", "b": 1}]),
@@ -142,7 +142,7 @@ fn depth_is_bounded_in_both_readers() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_the_budget_is_not_there() {
+fn a_value_that_does_not_fit_the_budget_is_dropped() {
     let text = format!("[{}1]", "1,".repeat(100_000));
     assert_eq!(
         super::read_within(&text, &mut Budget::of(1 << 20)),
@@ -157,7 +157,7 @@ fn a_value_that_does_not_fit_the_budget_is_not_there() {
 }
 
 #[test]
-fn the_value_at_the_start_of_code_is_read_and_its_end_told() {
+fn the_value_at_the_start_of_code_is_read_with_its_end() {
     let text = " {a: [1, 'x'], b: function () { return {c: '}'} }, d: e.f(g, h), i: /[}]/, j: 1 + 2, k: \"a\" + 'b'} ; more({})";
     let found = prefix(text, &mut Budget::default()).unwrap();
     let expected = json!({"a": [1, "x"], "b": null, "d": null, "i": null, "j": 1, "k": "ab"});
@@ -167,7 +167,7 @@ fn the_value_at_the_start_of_code_is_read_and_its_end_told() {
 }
 
 #[test]
-fn methods_calculated_keys_and_spreads_of_code_are_left_out() {
+fn methods_computed_keys_and_spreads_are_skipped() {
     let text = "{a() { return 1 }, async b() {}, get c() { return {} }, [d]: 1, ...e, f, g: (x) => ({y: 1}), h: new Date(\"2024-05-17\"), i: void 0, j: `t`}";
     let found = prefix(text, &mut Budget::default()).unwrap();
     assert_eq!(
@@ -186,7 +186,7 @@ fn strings_and_numbers_are_values_at_the_start_of_code() {
 }
 
 #[test]
-fn names_have_the_values_they_are_given() {
+fn identifiers_have_the_given_values() {
     let names = [("a", json!(null)), ("b", json!("x")), ("c", json!([]))];
     let found = prefix_with("{v: b, w: [a, b, c, d]}", &names, &mut Budget::default()).unwrap();
     assert_eq!(found.value, json!({"v": "x", "w": [null, "x", [], null]}));
@@ -196,7 +196,7 @@ fn names_have_the_values_they_are_given() {
 }
 
 #[test]
-fn json_ld_is_found_by_its_type_however_it_is_spelled() {
+fn json_ld_is_found_by_its_type_in_any_spelling() {
     let page = testkit::page(
         "<script type='application/ld+json'>{\"@type\": \"A\"}</script><body>
          <script type=' Application/LD+JSON; charset=utf-8'>[{\"@type\": \"B\",}]</script>
@@ -282,7 +282,7 @@ fn any_text_is_read_to_its_end() {
 }
 
 #[test]
-fn no_bytes_make_a_reader_panic() {
+fn arbitrary_bytes_do_not_panic() {
     const PIECES: [&str; 40] = [
         "{",
         "}",

@@ -1,4 +1,4 @@
-//! All values of a text, strictly if that can be.
+//! Reads all values of a text, strictly if possible.
 
 use serde_json::Value;
 
@@ -6,16 +6,17 @@ use super::budget::Budget;
 use super::entities::decode_entities;
 use super::reader::{DEPTH_MAX, Reader, Syntax};
 
-/// Longest text that is read, in bytes.
+/// Maximum length of a text, in bytes; a longer one is not read.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;
 
-/// The JSON values of a text: one when it is correct JSON, otherwise every object and array that can be made out. Empty when there is
-/// none, when the text is longer than [`TEXT_BYTES_MAX`], and when its values need more than a [`Budget`].
+/// Reads the JSON values of a text: one value if it is valid JSON, otherwise every object and array
+/// that can be recovered. Empty if there is none, if the text exceeds [`TEXT_BYTES_MAX`], or if its
+/// values exceed a default [`Budget`].
 pub fn read(text: &str) -> Vec<Value> {
     read_within(text, &mut Budget::default())
 }
 
-/// [`read`] within a budget that several texts share.
+/// Like [`read`], with a budget shared by several texts.
 pub fn read_within(text: &str, budget: &mut Budget) -> Vec<Value> {
     let text = text.trim_ascii();
     if text.is_empty() || text.len() > TEXT_BYTES_MAX {
@@ -43,7 +44,8 @@ fn read_strictly(text: &str, budget: &mut Budget) -> Option<Value> {
     Some(value)
 }
 
-/// Makes null what lies deeper than `left`. The strict reader's own limit bounds the recursion.
+/// Replaces values nested deeper than `left` by null. The strict parser's own limit bounds the
+/// recursion.
 fn cut_depth(value: &mut Value, left: usize) {
     match value {
         Value::Array(_) | Value::Object(_) if left == 0 => *value = Value::Null,
@@ -71,7 +73,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Whether the first quote of the text is a character reference.
+/// Whether the first quote of the text is written as a character reference.
 fn has_quoted_quotes(text: &str) -> bool {
     let is_mark = |c: char| !matches!(c, '{' | '[') && !c.is_ascii_whitespace();
     let first = text.trim_start_matches(|c| !is_mark(c));

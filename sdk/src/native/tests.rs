@@ -1,4 +1,4 @@
-//! The C interface as a host uses it.
+//! Calls the C interface as a host does.
 
 use std::ptr;
 
@@ -12,7 +12,7 @@ impl Format for Echo {
     type Options = std::collections::BTreeMap<String, String>;
 
     fn info() -> Info {
-        Info::new("echo", "1.2.3", "Says it again").needs(Needs::SOURCE | Needs::BODY)
+        Info::new("echo", "1.2.3", "Returns its input").needs(Needs::SOURCE | Needs::BODY)
     }
 
     fn render(
@@ -21,8 +21,8 @@ impl Format for Echo {
         options: Self::Options,
     ) -> Result<Output, Failure> {
         match options.get("do").map(String::as_str) {
-            Some("panic") => panic!("told to"),
-            Some("refuse") => Err(Failure::Unsupported("told to".to_owned())),
+            Some("panic") => panic!("requested panic"),
+            Some("fail") => Err(Failure::Unsupported("requested failure".to_owned())),
             Some("bytes") => Ok(Output::Bytes(source.body.into_owned())),
             _ => Ok(Output::Text(format!("{} {}", document.url(), source.text))),
         }
@@ -48,7 +48,7 @@ fn bytes(text: &str) -> Slice<u8> {
     Slice::of(text.as_bytes())
 }
 
-/// A page without content at this address.
+/// An empty page with this URL.
 fn page(url: &str) -> Document {
     Document {
         url: bytes(url),
@@ -72,9 +72,10 @@ fn page(url: &str) -> Document {
     }
 }
 
-/// Reads a reply and gives it back.
+/// Reads a reply and frees it.
 fn take(mut reply: Reply) -> (u32, Vec<u8>) {
-    // SAFETY: the reply comes from this library and is given back once.
+    // SAFETY: the reply comes from this library; freeing it leaves an empty reply, which may be
+    // freed.
     unsafe {
         let payload = std::slice::from_raw_parts(reply.pointer, reply.length).to_vec();
         let status = reply.status;
@@ -101,7 +102,7 @@ fn check(options: &str, expected_status: u32, expected: &str) {
         options: bytes(options),
     };
     let mut reply = Reply::EMPTY;
-    // SAFETY: all that the call points to lives until the end of this function.
+    // SAFETY: everything the call points to lives until the end of this function.
     unsafe { super::call(&raw const call, &raw mut reply, format::<Echo>) };
     let (status, payload) = take(reply);
     assert_eq!(
@@ -111,14 +112,14 @@ fn check(options: &str, expected_status: u32, expected: &str) {
 }
 
 #[test]
-fn a_format_answers_text_or_bytes() {
+fn a_format_returns_text_or_bytes() {
     check("{}", status::TEXT, "https://example.com/ text");
     check(r#"{"do":"bytes"}"#, status::BYTES, "body");
 }
 
 #[test]
 fn a_failure_has_its_status_and_reason() {
-    check(r#"{"do":"refuse"}"#, status::UNSUPPORTED, "told to");
+    check(r#"{"do":"fail"}"#, status::UNSUPPORTED, "requested failure");
     check(
         r#"{"do":1}"#,
         status::INVALID_OPTIONS,
@@ -127,12 +128,12 @@ fn a_failure_has_its_status_and_reason() {
 }
 
 #[test]
-fn a_panic_does_not_cross() {
-    check(r#"{"do":"panic"}"#, status::PANICKED, "told to");
+fn a_panic_is_caught() {
+    check(r#"{"do":"panic"}"#, status::PANICKED, "requested panic");
 }
 
 #[test]
-fn a_chunker_answers_pairs_of_offsets() {
+fn a_chunker_returns_pairs_of_offsets() {
     let call = Call {
         document: ptr::null(),
         source: ptr::null(),
@@ -140,7 +141,7 @@ fn a_chunker_answers_pairs_of_offsets() {
         options: bytes("{}"),
     };
     let mut reply = Reply::EMPTY;
-    // SAFETY: all that the call points to is static.
+    // SAFETY: everything the call points to is static.
     unsafe { super::call(&raw const call, &raw mut reply, chunker::<Halves>) };
     let (status, payload) = take(reply);
     let numbers: Vec<u32> = payload
@@ -166,12 +167,12 @@ fn a_page_without_a_document_is_a_failure() {
     unsafe { super::call(&raw const call, &raw mut reply, format::<Echo>) };
     assert_eq!(
         take(reply),
-        (status::FAILED, b"the host sent no document".to_vec())
+        (status::FAILED, b"the host passed no document".to_vec())
     );
 }
 
 #[test]
-fn describe_answers_json() {
+fn describe_returns_json() {
     let mut reply = Reply::EMPTY;
     // SAFETY: the reply may be written.
     unsafe { describe(&raw mut reply, Echo::info) };

@@ -1,43 +1,45 @@
-//! What a conversation cost, in the service's own units; the operator's price table makes dollars of them.
+//! Cost of a conversation in the service's own units, which the operator's price table converts to
+//! dollars.
 
-/// The unit that is a dollar.
+/// The unit for dollars.
 pub const USD: &str = "usd";
-/// Billionths in one.
+/// One unit in billionths.
 const BILLION: u64 = 1_000_000_000;
 
-/// What a conversation cost.
+/// Cost of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// What is charged, to be added up. Ignored when nothing is.
+    /// Charged quantities, to be added up. Ignored if nothing is charged.
     pub quantities: Vec<Quantity>,
-    /// Whether it is charged.
+    /// Whether the service charges.
     pub charged: Charged,
-    /// Whether the service told it, rather than the adapter reckoning by the price table.
+    /// Whether the service reported the cost; otherwise the adapter derived it from the price
+    /// table.
     pub reported: bool,
 }
 
-/// A number of one unit.
+/// An amount in one unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
     /// Name of the unit: [`USD`], or one of [`Description::units`](super::Description::units).
     pub unit: String,
-    /// How many, in billionths.
+    /// The amount in billionths.
     pub billionths: u64,
 }
 
 /// Whether the service charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charged {
-    /// It does.
+    /// It charges.
     Yes,
-    /// It does not.
+    /// It does not charge.
     No,
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
 impl Cost {
-    /// Nothing is charged.
+    /// No charge.
     pub fn free() -> Self {
         Self {
             quantities: Vec::new(),
@@ -46,7 +48,7 @@ impl Cost {
         }
     }
 
-    /// Nobody knows whether something is charged.
+    /// It is not known whether the service charges.
     pub fn unknown() -> Self {
         let charged = Charged::Unknown;
         Self {
@@ -55,12 +57,13 @@ impl Cost {
         }
     }
 
-    /// One of a unit, by the price table.
+    /// One unit, according to the price table.
     pub fn listed(unit: &str) -> Self {
         Self::free().and(unit, BILLION)
     }
 
-    /// As many of a unit as the service told, in decimal text: `5`, `0.25`. `None` when that is no such number.
+    /// An amount that the service reported as decimal text: `5`, `0.25`. `None` if it is not such a
+    /// number.
     pub fn reported(unit: &str, amount: &str) -> Option<Self> {
         let mut cost = Self::free().and(unit, billionths(amount)?);
         cost.reported = true;
@@ -70,13 +73,14 @@ impl Cost {
         Some(cost)
     }
 
-    /// [`reported`](Self::reported) where the service told something, [`unknown`](Self::unknown) where it told nothing or no number.
-    pub fn told(unit: &str, amount: Option<&str>) -> Self {
+    /// The [`reported`](Self::reported) amount, or [`unknown`](Self::unknown) if there is none or
+    /// it is not a number.
+    pub fn reported_or_unknown(unit: &str, amount: Option<&str>) -> Self {
         let cost = amount.and_then(|amount| Self::reported(unit, amount));
         cost.unwrap_or_else(Self::unknown)
     }
 
-    /// Adds billionths of a unit. What has quantities is charged.
+    /// Adds billionths of a unit. A cost with quantities is charged.
     #[must_use]
     pub fn and(mut self, unit: &str, billionths: u64) -> Self {
         self.charged = Charged::Yes;
@@ -87,14 +91,14 @@ impl Cost {
         self
     }
 
-    /// Adds a number of a unit.
+    /// Adds a number of units.
     #[must_use]
     pub fn and_units(self, unit: &str, n_units: u64) -> Self {
         self.and(unit, n_units.saturating_mul(BILLION))
     }
 }
 
-/// Billionths of a decimal number (`12`, `0.000456`, `1e-05`); digits beyond are cut off.
+/// Parses a decimal number (`12`, `0.000456`, `1e-05`) in billionths; truncates further digits.
 fn billionths(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, exponent) = match text.split_once(['e', 'E']) {
@@ -136,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reported_nothing_is_not_charged() {
+    fn a_reported_zero_is_not_charged() {
         let charged = |amount| Cost::reported("credit", amount).map(|cost| cost.charged);
         assert_eq!(charged("0"), Some(Charged::No));
         assert_eq!(charged("1"), Some(Charged::Yes));

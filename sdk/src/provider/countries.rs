@@ -1,12 +1,13 @@
-//! English names of countries, for services that take no codes.
+//! English country names, for services that do not accept country codes.
 
-/// Usual short English name of a country by its ISO 3166-1 code of two letters in upper case; `None` for anything else.
+/// Common English name of a country by its ISO 3166-1 alpha-2 code in upper case; `None` for any
+/// other text.
 pub fn country_name(code: &str) -> Option<&'static str> {
     let found = NAMES.binary_search_by_key(&code, |&(known, _)| known);
     found.ok().map(|index| NAMES[index].1)
 }
 
-/// Every code of ISO 3166-1 with its name, in the order of the codes.
+/// All codes of ISO 3166-1 with their names, sorted by code.
 const NAMES: [(&str, &str); 249] = [
     ("AD", "Andorra"),
     ("AE", "United Arab Emirates"),

@@ -1,39 +1,40 @@
-//! What an adapter says of itself.
+//! Description of an adapter.
 
 use std::ops::BitOr;
 
-/// What an adapter says of itself; the host reads it once when it loads the plugin.
+/// Description of an adapter; the host reads it once when it loads the plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Name it was written under: lower-case ASCII letters, digits and `_`.
+    /// Default name: lower-case ASCII letters, digits and `_`.
     pub name: String,
-    /// Its own version.
+    /// Version of the adapter.
     pub version: String,
-    /// One sentence for people.
+    /// One sentence for users.
     pub summary: String,
     /// JSON Schema (draft 2020-12, as JSON text) of the operator's `settings`.
     pub settings_schema: String,
-    /// The service's name for people.
+    /// Display name of the service.
     pub label: String,
-    /// Names of the credentials it marks in its requests.
+    /// Names of the credentials that its requests reference.
     pub credentials: Vec<String>,
-    /// Address of the service unless the operator sets another one, without a trailing slash.
+    /// Base URL of the service, without a trailing slash; the operator can set another one.
     pub base: String,
-    /// Hosts its requests go to.
+    /// Hosts that its requests go to.
     pub hosts: Vec<String>,
-    /// What it can do without JavaScript.
+    /// What it supports without JavaScript.
     pub plain: Abilities,
-    /// What it can do with JavaScript.
+    /// What it supports with JavaScript.
     pub rendered: Abilities,
-    /// Units it counts costs in; an operator's price table prices them in dollars.
+    /// Units of its costs; an operator's price table converts them to dollars.
     pub units: Vec<String>,
-    /// Milliseconds of a whole conversation.
+    /// Timeout of a whole conversation, in milliseconds.
     pub time_ms: u32,
 }
 
 impl Description {
-    /// An adapter's name and version (`env!("CARGO_PKG_VERSION")`), the service's name for people, and its address without a
-    /// trailing slash. It can do nothing until the methods below say so.
+    /// Creates a description from the adapter's name and version (`env!("CARGO_PKG_VERSION")`), the
+    /// display name of the service and its base URL without a trailing slash. Without further calls
+    /// it has no abilities.
     pub fn new(name: &str, version: &str, label: &str, base: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -51,8 +52,8 @@ impl Description {
         }
     }
 
-    /// Sets the names of its credentials: upper-case ASCII letters, digits and `_`. Callers can send a key of their own only to
-    /// a service with one.
+    /// Sets the names of its credentials: upper-case ASCII letters, digits and `_`. Callers can use
+    /// their own key only with a service that has exactly one credential.
     #[must_use]
     pub fn credentials(self, names: &[&str]) -> Self {
         let credentials = owned(names);
@@ -62,33 +63,33 @@ impl Description {
         }
     }
 
-    /// Sets the hosts it sends requests to.
+    /// Sets the hosts that its requests go to.
     #[must_use]
     pub fn hosts(self, hosts: &[&str]) -> Self {
         let hosts = owned(hosts);
         Self { hosts, ..self }
     }
 
-    /// Sets what it can do without JavaScript.
+    /// Sets what it supports without JavaScript.
     #[must_use]
     pub fn plain(self, plain: Abilities) -> Self {
         Self { plain, ..self }
     }
 
-    /// Sets what it can do with JavaScript.
+    /// Sets what it supports with JavaScript.
     #[must_use]
     pub fn rendered(self, rendered: Abilities) -> Self {
         Self { rendered, ..self }
     }
 
-    /// Sets the units that its costs are counted in.
+    /// Sets the units of its costs.
     #[must_use]
     pub fn units(self, units: &[&str]) -> Self {
         let units = owned(units);
         Self { units, ..self }
     }
 
-    /// Sets the time of a whole conversation.
+    /// Sets the timeout of a whole conversation.
     #[must_use]
     pub fn seconds(self, seconds: u32) -> Self {
         let time_ms = seconds.saturating_mul(1000);
@@ -110,14 +111,14 @@ fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
 
-/// What a service can do with a page. Join them with `|`.
+/// What a service can do with a page. Combine with `|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities(u32);
 
 impl Abilities {
-    /// None.
+    /// No abilities.
     pub const NOTHING: Self = Self(0);
-    /// Serves pages in this mode at all.
+    /// Fetches pages in this mode at all.
     pub const SERVES: Self = Self(1);
     /// Waits for a fixed time.
     pub const FIXED_WAIT: Self = Self(1 << 1);
@@ -129,26 +130,26 @@ impl Abilities {
     pub const HEADERS: Self = Self(1 << 4);
     /// Sends the caller's cookies to the target.
     pub const COOKIES: Self = Self(1 << 5);
-    /// Asks from a country through its ordinary addresses.
+    /// Fetches from a chosen country with its standard IP addresses.
     pub const COUNTRY: Self = Self(1 << 6);
-    /// Asks from a country, but only through residential addresses.
+    /// Fetches from a chosen country, but only with residential IP addresses.
     pub const COUNTRY_RESIDENTIAL: Self = Self(1 << 7);
-    /// Has residential addresses.
+    /// Offers residential IP addresses.
     pub const RESIDENTIAL: Self = Self(1 << 8);
-    /// Sends another method than GET, with a body.
+    /// Sends methods other than GET, with a body.
     pub const BODY: Self = Self(1 << 9);
-    /// Returns bytes of any media type intact.
+    /// Returns bodies of any media type unmodified.
     pub const BINARY: Self = Self(1 << 10);
-    /// Makes a picture of the page.
+    /// Takes screenshots.
     pub const SCREENSHOT: Self = Self(1 << 11);
-    /// Tells the target's headers.
+    /// Returns the target's headers.
     pub const TARGET_HEADERS: Self = Self(1 << 12);
-    /// Tells the cookies that the target set.
+    /// Returns the cookies set by the target.
     pub const TARGET_COOKIES: Self = Self(1 << 13);
-    /// Tells the address after redirects.
+    /// Returns the URL after redirects.
     pub const FINAL_URL: Self = Self(1 << 14);
 
-    /// Each one with its name in the contract.
+    /// All abilities with their names in the contract.
     pub const NAMED: [(&'static str, Self); 15] = [
         ("serves", Self::SERVES),
         ("fixed_wait", Self::FIXED_WAIT),
@@ -167,18 +168,18 @@ impl Abilities {
         ("final_url", Self::FINAL_URL),
     ];
 
-    /// Whether all of `other` are among these.
+    /// Whether these include all of `other`.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Those of these that are not among `other`.
+    /// These abilities except those in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Names of these.
+    /// Names of these abilities.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let named = Self::NAMED.into_iter();
         named

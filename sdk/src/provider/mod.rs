@@ -1,11 +1,14 @@
-//! Provider adapters: the protocol of one third-party scraping service, as a state machine without I/O.
+//! Provider adapters: the protocol of one third-party scraping service, as a state machine.
 //!
-//! An adapter is a type that implements [`Provider`]. [`start`](Provider::start) turns the page that is wanted into the first
-//! request, [`resume`](Provider::resume) turns the reply into the page, a failure, or one more request. The host sends; it fills the
-//! credentials in, which the adapter only names, and cuts them out of every reply.
+//! An adapter is a type that implements [`Provider`] and does no I/O. [`start`](Provider::start)
+//! turns a task into the first request; [`resume`](Provider::resume) turns the reply into the page,
+//! a failure, or another request. The host sends the requests. Adapters reference credentials only
+//! by name: the host inserts them into requests and removes them from replies.
 //!
 //! ```
-//! use trawl_sdk::provider::{Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task};
+//! use trawl_sdk::provider::{
+//!     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
+//! };
 //!
 //! struct Acme;
 //!
@@ -13,7 +16,8 @@
 //!     type Settings = ();
 //!
 //!     fn describe() -> Description {
-//!         Description::new("acme", env!("CARGO_PKG_VERSION"), "Acme (Fetch API)", "https://api.acme.example")
+//!         let version = env!("CARGO_PKG_VERSION");
+//!         Description::new("acme", version, "Acme (Fetch API)", "https://api.acme.example")
 //!             .credentials(&["ACME_KEY"])
 //!             .hosts(&["api.acme.example"])
 //!             .plain(Abilities::SERVES | Abilities::BINARY)
@@ -21,8 +25,8 @@
 //!     }
 //!
 //!     fn start(task: &Task, _: ()) -> Result<Step, Failure> {
-//!         let request = Request::get(task.at("/fetch")).query("url", &task.url).bearer("ACME_KEY");
-//!         Ok(request.send())
+//!         let request = Request::get(task.at("/fetch"));
+//!         Ok(request.query("url", &task.url).bearer("ACME_KEY").send())
 //!     }
 //!
 //!     fn resume(task: &Task, _: (), _memo: &[u8], reply: &Reply) -> Result<Step, Failure> {
@@ -57,21 +61,24 @@ pub use reply::Reply;
 pub use request::{Credential, Exchange, MEMO_BYTES_MAX, Request, base64, base64_url};
 pub use task::{Pool, Screenshot, Task, WaitFor};
 
-/// An adapter for one scraping service. The contract is `wit/provider/1`.
+/// An adapter for one third-party scraping service. The contract is `wit/provider/1`.
 pub trait Provider {
-    /// What an operator sets under `settings` in `plugins.toml`. `()` for nothing.
+    /// Operator settings under `settings` in `plugins.toml`; `()` for none.
     type Settings: DeserializeOwned + Default;
 
-    /// Says what the service can do and what it needs. Always the same answer.
+    /// Describes the service's abilities and requirements. Must always return the same value.
     fn describe() -> Description;
 
-    /// Begins a conversation about a page that [`describe`](Self::describe) says can be done.
+    /// Starts a conversation about a page that matches the abilities in
+    /// [`describe`](Self::describe).
     ///
     /// # Errors
-    /// A [`Failure`] of the class [`Class::Unsupported`] when it cannot be done after all; nothing has been sent.
+    /// A [`Failure`] of class [`Class::Unsupported`] if the page cannot be fetched after all;
+    /// nothing has been sent.
     fn start(task: &Task, settings: Self::Settings) -> Result<Step, Failure>;
 
-    /// Goes on with it: `memo` is what the step before left for this call, `reply` answers its request.
+    /// Continues a conversation: `memo` is what the previous step passed on, `reply` is the
+    /// response to its request.
     ///
     /// # Errors
     /// Any [`Failure`].
@@ -83,14 +90,14 @@ pub trait Provider {
     ) -> Result<Step, Failure>;
 }
 
-/// [`Provider::start`] with the settings read from the task.
+/// Calls [`Provider::start`] with the settings parsed from the task.
 #[doc(hidden)]
 pub fn start<P: Provider>(task: &Task) -> Step {
-    let begun = settings(task).and_then(|settings| P::start(task, settings));
-    begun.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
+    let first = settings(task).and_then(|settings| P::start(task, settings));
+    first.unwrap_or_else(|failure| Step::Failed(Box::new(failure)))
 }
 
-/// [`Provider::resume`] with the settings read from the task.
+/// Calls [`Provider::resume`] with the settings parsed from the task.
 #[doc(hidden)]
 pub fn resume<P: Provider>(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Step {
     let next = settings(task).and_then(|settings| P::resume(task, settings, memo, reply));
@@ -98,6 +105,7 @@ pub fn resume<P: Provider>(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Step 
 }
 
 fn settings<T: DeserializeOwned + Default>(task: &Task) -> Result<T, Failure> {
-    crate::options::read(&task.settings)
-        .map_err(|failure| Failure::new(Class::Unsupported, format!("its settings: {failure}")))
+    crate::options::read(&task.settings).map_err(|failure| {
+        Failure::new(Class::Unsupported, format!("provider settings: {failure}"))
+    })
 }

@@ -1,8 +1,8 @@
-//! Headers as a JSON object, as many services take and give them.
+//! Headers as JSON objects, the form that many services use.
 
 use serde_json::{Map, Value};
 
-/// Headers as an object; values of a repeated name are joined by `, `.
+/// Converts headers to a JSON object; values of a repeated name are joined with `, `.
 pub fn header_object(headers: &[(String, String)]) -> Value {
     let mut object = Map::new();
     for (name, value) in headers {
@@ -19,7 +19,7 @@ pub fn header_object(headers: &[(String, String)]) -> Value {
     Value::Object(object)
 }
 
-/// Name and value of each header of an object; a list, or a text of several lines, is a repeated header.
+/// Converts a JSON object to headers; an array, or a string of several lines, is a repeated header.
 pub fn header_pairs(object: &Map<String, Value>) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (name, value) in object {

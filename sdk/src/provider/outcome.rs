@@ -1,23 +1,23 @@
-//! What a step of a conversation is: a request, the page, or why there is none.
+//! Steps of a conversation: a request, a page, or a failure.
 
 use serde_json::{Map, Value};
 
 use super::reply::{from_base64, set_cookies};
 use super::{Cost, Exchange, Reply, Task, header_pairs};
 
-/// What is next in a conversation.
+/// The next step of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send a request and resume with its reply.
     Send(Box<Exchange>),
-    /// The page is there.
+    /// Success, with the page.
     Done(Box<Page>),
-    /// There is no page.
+    /// Failure, without a page.
     Failed(Box<Failure>),
 }
 
 impl Step {
-    /// The same, with a pause before it is sent.
+    /// Delays the request of this step.
     #[must_use]
     pub fn after_ms(mut self, delay_ms: u32) -> Self {
         if let Self::Send(exchange) = &mut self {
@@ -26,7 +26,7 @@ impl Step {
         self
     }
 
-    /// The same, with a request to be sent when the conversation is given up after this one.
+    /// Adds a request to be sent if the conversation is cancelled after this step.
     #[must_use]
     pub fn on_cancel(mut self, request: super::Request) -> Self {
         if let Self::Send(exchange) = &mut self {
@@ -36,37 +36,37 @@ impl Step {
     }
 }
 
-/// A page as the target answered it, also with a 404 or 503.
+/// A page as the target returned it, including 404 or 503 pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The body.
     pub content: Content,
-    /// Status of the target, if known.
+    /// Status code of the target, if known.
     pub status: Option<u16>,
-    /// Address after redirects, if known.
+    /// URL after redirects, if known.
     pub url: Option<String>,
     /// Headers of the target, if known.
     pub headers: Option<Vec<(String, String)>>,
-    /// Cookies that the target set, name and value.
+    /// Cookies set by the target, name and value.
     pub cookies: Vec<(String, String)>,
     /// The target's `Content-Type`, if known and not among the headers.
     pub content_type: Option<String>,
     /// Whether scripts ran, if known.
     pub rendered: Option<bool>,
-    /// How the service went about it, for `costs.vendor.route`.
+    /// How the service fetched the page, for `costs.vendor.route`.
     pub variant: String,
-    /// The service's name for the request.
+    /// Request ID of the service.
     pub request_id: Option<String>,
-    /// A PNG picture.
+    /// Screenshot in PNG format.
     pub screenshot: Option<Vec<u8>>,
-    /// What it cost.
+    /// Cost of the conversation.
     pub cost: Cost,
 }
 
 /// The body of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The body of the reply as it is; nothing is copied.
+    /// The body of the reply, without a copy.
     Reply,
     /// Bytes.
     Bytes(Vec<u8>),
@@ -75,7 +75,7 @@ pub enum Content {
 }
 
 impl Page {
-    /// A page whose body is the reply's.
+    /// A page whose body is the reply's body.
     pub fn of_reply(task: &Task) -> Self {
         Self::new(task, Content::Reply)
     }
@@ -90,10 +90,10 @@ impl Page {
         Self::new(task, Content::Bytes(bytes.into()))
     }
 
-    /// A page of base64 text (standard alphabet).
+    /// A page from base64 text (standard alphabet).
     ///
     /// # Errors
-    /// [`Class::Drift`]: it is something else.
+    /// [`Class::Drift`] if the text is not base64.
     pub fn of_base64(task: &Task, text: &str) -> Result<Self, Failure> {
         from_base64(text).map(|bytes| Self::of_bytes(task, bytes))
     }
@@ -114,21 +114,21 @@ impl Page {
         }
     }
 
-    /// Sets the target's status.
+    /// Sets the target's status code.
     #[must_use]
     pub fn status(self, status: impl Into<Option<u16>>) -> Self {
         let status = status.into();
         Self { status, ..self }
     }
 
-    /// Sets the address after redirects.
+    /// Sets the URL after redirects.
     #[must_use]
     pub fn url(self, url: Option<&str>) -> Self {
         let url = url.map(str::to_owned);
         Self { url, ..self }
     }
 
-    /// Sets the target's headers, and the cookies among them unless there are others already.
+    /// Sets the target's headers, and the cookies in them unless cookies are already set.
     #[must_use]
     pub fn headers(mut self, headers: Vec<(String, String)>) -> Self {
         if self.cookies.is_empty() {
@@ -138,7 +138,7 @@ impl Page {
         self
     }
 
-    /// Sets the target's headers from a JSON object ([`header_pairs`]), if there is one.
+    /// Sets the target's headers from a JSON object ([`header_pairs`]), if any.
     #[must_use]
     pub fn header_object(self, object: Option<&Map<String, Value>>) -> Self {
         match object {
@@ -147,13 +147,13 @@ impl Page {
         }
     }
 
-    /// Sets the cookies that the target set.
+    /// Sets the cookies set by the target.
     #[must_use]
     pub fn cookies(self, cookies: Vec<(String, String)>) -> Self {
         Self { cookies, ..self }
     }
 
-    /// Sets the cookies from a text `a=b; c=d`, if there is one.
+    /// Sets the cookies from a text such as `a=b; c=d`, if any.
     #[must_use]
     pub fn cookie_line(self, line: Option<&str>) -> Self {
         let Some(line) = line else {
@@ -177,76 +177,76 @@ impl Page {
         }
     }
 
-    /// Sets whether scripts ran; `None` when nobody knows.
+    /// Sets whether scripts ran; `None` if that is not known.
     #[must_use]
     pub fn rendered(self, rendered: Option<bool>) -> Self {
         Self { rendered, ..self }
     }
 
-    /// Sets how the service went about it.
+    /// Sets how the service fetched the page.
     #[must_use]
     pub fn variant(self, variant: &str) -> Self {
         let variant = variant.to_owned();
         Self { variant, ..self }
     }
 
-    /// Sets the service's name for the request.
+    /// Sets the service's request ID.
     #[must_use]
     pub fn request_id(self, id: Option<&str>) -> Self {
         let request_id = id.map(str::to_owned);
         Self { request_id, ..self }
     }
 
-    /// Sets a PNG picture from base64 text, if there is one.
+    /// Sets a PNG screenshot from base64 text, if any.
     ///
     /// # Errors
-    /// [`Class::Drift`]: it is something else.
+    /// [`Class::Drift`] if the text is not base64.
     pub fn screenshot_base64(self, text: Option<&str>) -> Result<Self, Failure> {
         let screenshot = text.map(from_base64).transpose()?;
         Ok(Self { screenshot, ..self })
     }
 
-    /// Sets what it cost.
+    /// Sets the cost.
     #[must_use]
     pub fn cost(self, cost: Cost) -> Self {
         Self { cost, ..self }
     }
 
-    /// The step that ends the conversation with this page.
+    /// The final step of the conversation, with this page.
     pub fn done(self) -> Step {
         Step::Done(Box::new(self))
     }
 }
 
-/// Why there is no page.
+/// Why a conversation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// The task cannot be done; nothing was sent.
+    /// The service cannot handle the task; nothing was sent.
     Unsupported,
-    /// A credential is wrong, missing or without permission.
+    /// A credential is wrong, missing or lacks a permission.
     BadKey,
-    /// No credit is left, or a spending limit is reached.
+    /// The account has no credit left or has reached a spending limit.
     NoCredit,
-    /// The service's own limit of rate or concurrency.
+    /// The service's rate or concurrency limit was hit.
     RateLimited,
-    /// The service refused the parameters.
+    /// The service rejected the parameters.
     BadRequest,
-    /// The target answered with an error whose body is not delivered.
+    /// The target returned an error whose body is not available.
     TargetFailed,
-    /// The target turned the service away.
+    /// The target blocked the service.
     TargetBlocked,
     /// The target cannot be reached.
     TargetUnreachable,
-    /// The service took too long.
+    /// The service timed out.
     ProviderTimeout,
-    /// The service failed, or its reply is broken.
+    /// The service failed, or its reply is malformed.
     ProviderError,
-    /// The reply is not of the documented shape.
+    /// The reply does not have the documented shape.
     Drift,
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 11] = [
         Self::Unsupported,
         Self::BadKey,
@@ -261,7 +261,7 @@ impl Class {
         Self::Drift,
     ];
 
-    /// Its name in metrics and messages: `bad_key`.
+    /// Name in metrics and messages: `bad_key`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unsupported => "unsupported",
@@ -279,32 +279,32 @@ impl Class {
     }
 }
 
-/// A failure with all that the reply told. Nothing is charged unless [`cost`](Self::cost) says so.
+/// A failure with the details of the reply. Nothing is charged unless [`cost`](Self::cost) says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which kind.
+    /// Class of the failure.
     pub class: Class,
-    /// One sentence, lower case, no full stop; the service's own words where it has some.
+    /// One sentence, lower case, no full stop; quotes the service's message if there is one.
     pub message: String,
-    /// The service's own code.
+    /// Error code of the service.
     pub code: Option<String>,
-    /// Status of the target, if known.
+    /// Status code of the target, if known.
     pub target_status: Option<u16>,
-    /// Seconds after which the service may be asked again.
+    /// Seconds until the service accepts another request.
     pub retry_after: Option<u32>,
-    /// Whether the service itself says that another try can help.
+    /// Whether the service itself says that a retry can help.
     pub retryable: Option<bool>,
-    /// The service's name for the request.
+    /// Request ID of the service.
     pub request_id: Option<String>,
-    /// What it cost nevertheless.
+    /// Cost of the failed conversation.
     pub cost: Cost,
 }
 
-/// Longest text of the service that is quoted in a message, in characters.
+/// Maximum length of a service's message in ours, in characters.
 const QUOTED_CHARS_MAX: usize = 300;
 
 impl Failure {
-    /// A failure in the adapter's own words.
+    /// A failure with this message.
     pub fn new(class: Class, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -318,18 +318,20 @@ impl Failure {
         }
     }
 
-    /// A failure in the words of the reply's body, with its status and `Retry-After`.
+    /// A failure that quotes the reply's body, with its status and `Retry-After`.
     pub fn of_reply(class: Class, reply: &Reply<'_>) -> Self {
         Self::quoting(class, reply, &reply.text())
     }
 
-    /// A failure in these words of the service, with the reply's status and `Retry-After`.
+    /// A failure that quotes this message of the service, with the reply's status and
+    /// `Retry-After`.
     pub fn quoting(class: Class, reply: &Reply<'_>, words: &str) -> Self {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let quoted: String = words.chars().take(QUOTED_CHARS_MAX).collect();
-        let message = match quoted.is_empty() {
-            true => format!("it answered {}", reply.status),
-            false => format!("it answered {}: {quoted}", reply.status),
+        let message = if quoted.is_empty() {
+            format!("responded with status {}", reply.status)
+        } else {
+            format!("responded with status {}: {quoted}", reply.status)
         };
         Self {
             retry_after: reply.retry_after(),
@@ -337,7 +339,7 @@ impl Failure {
         }
     }
 
-    /// A failure in these words of the service, or in those of the reply's body when there are none.
+    /// A failure that quotes this message of the service, or the reply's body if there is none.
     pub fn quoting_some(class: Class, reply: &Reply<'_>, words: Option<&str>) -> Self {
         match words {
             Some(words) => Self::quoting(class, reply, words),
@@ -345,20 +347,20 @@ impl Failure {
         }
     }
 
-    /// Sets the service's own code.
+    /// Sets the service's error code.
     #[must_use]
     pub fn code(self, code: &str) -> Self {
         self.code_some(Some(code))
     }
 
-    /// Sets the service's own code, if there is one.
+    /// Sets the service's error code, if any.
     #[must_use]
     pub fn code_some(self, code: Option<&str>) -> Self {
         let code = code.map(str::to_owned);
         Self { code, ..self }
     }
 
-    /// Sets the target's status.
+    /// Sets the target's status code.
     #[must_use]
     pub fn target_status(self, status: impl Into<Option<u16>>) -> Self {
         let target_status = status.into();
@@ -368,20 +370,20 @@ impl Failure {
         }
     }
 
-    /// Sets whether the service says that another try can help.
+    /// Sets whether the service says that a retry can help.
     #[must_use]
     pub fn retryable(self, retryable: Option<bool>) -> Self {
         Self { retryable, ..self }
     }
 
-    /// Sets the service's name for the request.
+    /// Sets the service's request ID.
     #[must_use]
     pub fn request_id(self, id: Option<&str>) -> Self {
         let request_id = id.map(str::to_owned);
         Self { request_id, ..self }
     }
 
-    /// Sets what it cost nevertheless.
+    /// Sets the cost of the failed conversation.
     #[must_use]
     pub fn cost(self, cost: Cost) -> Self {
         Self { cost, ..self }

@@ -1,4 +1,4 @@
-//! What the service answered.
+//! Responses of the service.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Class, Failure};
 
-/// Headers of the connection to the service.
+/// Headers that describe the connection to the service rather than the target's response.
 const CONNECTION_HEADERS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -21,33 +21,33 @@ const CONNECTION_HEADERS: [&str; 9] = [
     "upgrade",
 ];
 
-/// What the service answered. Credentials have been cut out of it.
+/// A response of the service. The host has removed all credentials from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply<'a> {
     /// HTTP status.
     pub status: u16,
-    /// Headers in order, names in lower case, repeats kept.
+    /// Headers in order, names in lower case, repeated names allowed.
     pub headers: Vec<(String, String)>,
-    /// Body, content-encoding removed.
+    /// Body, with its content encoding decoded.
     pub body: Cow<'a, [u8]>,
-    /// Milliseconds that the exchange took.
+    /// Duration of the exchange in milliseconds.
     pub elapsed_ms: u32,
 }
 
 impl Reply<'_> {
-    /// The first header of this name, in any case.
+    /// First header of this name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter();
         let found = found.find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// A header that is a number.
+    /// A header with a numeric value.
     pub fn number(&self, name: &str) -> Option<u16> {
         self.header(name)?.trim().parse().ok()
     }
 
-    /// The headers whose names begin with `prefix` (lower case), without it.
+    /// Headers whose names start with `prefix` (lower case), with the prefix removed.
     pub fn headers_after(&self, prefix: &str) -> Vec<(String, String)> {
         let pairs = self.headers.iter();
         let strip = |(name, value): &(String, String)| {
@@ -56,8 +56,9 @@ impl Reply<'_> {
         pairs.filter_map(strip).collect()
     }
 
-    /// The target's headers in a reply that passes them through: without the service's own, whose names begin with `own_prefix`
-    /// (lower case), and without those of the connection (RFC 9110 section 7.6.1).
+    /// The target's headers in a response that passes them through: excludes the service's own,
+    /// whose names start with `own_prefix` (lower case), and connection headers (RFC 9110, section
+    /// 7.6.1).
     pub fn passed_headers(&self, own_prefix: &str) -> Vec<(String, String)> {
         let is_targets =
             |name: &str| !name.starts_with(own_prefix) && !CONNECTION_HEADERS.contains(&name);
@@ -68,10 +69,10 @@ impl Reply<'_> {
             .collect()
     }
 
-    /// `Retry-After` in seconds, where it is a number.
+    /// `Retry-After` in seconds, if it is a number.
     pub fn retry_after(&self) -> Option<u32> {
         let text = self.header("retry-after")?.trim();
-        // Fractions are rounded up.
+        // Round fractions up.
         let seconds: f64 = text.parse().ok()?;
         (seconds >= 0.0).then_some(seconds.min(86_400.0).ceil() as u32)
     }
@@ -81,24 +82,24 @@ impl Reply<'_> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The body as JSON of a type.
+    /// Deserialises the body from JSON.
     ///
     /// # Errors
-    /// [`Class::Drift`]: it is something else.
+    /// [`Class::Drift`] if the body does not match the type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let message = format!("its reply is not of the documented shape: {error}");
+            let message = format!("the reply does not have the documented shape: {error}");
             Failure::new(Class::Drift, message)
         })
     }
 
-    /// The cookies of its `Set-Cookie` headers, name and value.
+    /// Cookies of the `Set-Cookie` headers, name and value.
     pub fn set_cookies(&self) -> Vec<(String, String)> {
         set_cookies(&self.headers)
     }
 }
 
-/// The cookies among these headers, name and value; names of headers in any case.
+/// Cookies of the `Set-Cookie` headers in this list, name and value; header names in any case.
 pub(super) fn set_cookies(headers: &[(String, String)]) -> Vec<(String, String)> {
     let lines = headers
         .iter()
@@ -112,14 +113,18 @@ pub(super) fn set_cookies(headers: &[(String, String)]) -> Vec<(String, String)>
         .collect()
 }
 
-/// Bytes of a base64 text (standard alphabet); white space in it is skipped.
+/// Decodes base64 text (standard alphabet), ignoring white space.
 ///
 /// # Errors
-/// [`Class::Drift`]: it is something else.
+/// [`Class::Drift`] if the text is not base64.
 pub(super) fn from_base64(text: &str) -> Result<Vec<u8>, Failure> {
-    let decoded = match text.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        true => STANDARD.decode(text.split_ascii_whitespace().collect::<String>()),
-        false => STANDARD.decode(text),
+    let decoded = if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        STANDARD.decode(text.split_ascii_whitespace().collect::<String>())
+    } else {
+        STANDARD.decode(text)
     };
-    decoded.map_err(|error| Failure::new(Class::Drift, format!("its reply is no base64: {error}")))
+    decoded.map_err(|error| {
+        let message = format!("the reply is not valid base64: {error}");
+        Failure::new(Class::Drift, message)
+    })
 }

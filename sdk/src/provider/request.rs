@@ -1,4 +1,4 @@
-//! Requests to the service: built here, sent by the host.
+//! Requests to the service: built by the adapter, sent by the host.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -6,15 +6,15 @@ use url::form_urlencoded::byte_serialize;
 
 use super::Step;
 
-/// Most bytes of a memo.
+/// Maximum size of a memo, in bytes.
 pub const MEMO_BYTES_MAX: usize = 64 * 1024;
 
-/// A request to the service, with the names of the credentials that belong into it.
+/// A request to the service, with the names of the credentials to insert.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// HTTP method.
     pub method: String,
-    /// Absolute address without credentials.
+    /// Absolute URL without credentials.
     pub url: String,
     /// Headers in order.
     pub headers: Vec<(String, String)>,
@@ -22,38 +22,39 @@ pub struct Request {
     pub credentials: Vec<Credential>,
     /// Body.
     pub body: Vec<u8>,
-    /// Milliseconds for this exchange; 0 is what is left for the conversation.
+    /// Timeout of this exchange in milliseconds; 0 means the remaining time of the conversation.
     pub time_ms: u32,
 }
 
-/// Where a credential goes.
+/// Where the host inserts a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// A query parameter: its name, and the credential's.
+    /// A query parameter: parameter name and credential name.
     Query(String, String),
-    /// A header of its own: its name, and the credential's.
+    /// A header: header name and credential name.
     Header(String, String),
-    /// `Authorization: Bearer`: the credential's name.
+    /// `Authorization: Bearer`: credential name.
     Bearer(String),
-    /// `Authorization: Basic`: names of user and password; without one that part is empty.
+    /// `Authorization: Basic`: credential names of user and password; `None` leaves that part
+    /// empty.
     Basic(Option<String>, Option<String>),
 }
 
-/// A request, and what goes with it.
+/// A request with its delay, memo and cancel request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// What to send.
+    /// The request to send.
     pub request: Request,
-    /// Milliseconds to wait before.
+    /// Delay before sending, in milliseconds.
     pub delay_ms: u32,
-    /// Bytes for the adapter's next call, [`MEMO_BYTES_MAX`] at most.
+    /// Passed to the adapter's next call; at most [`MEMO_BYTES_MAX`].
     pub memo: Vec<u8>,
-    /// What to send when the conversation is given up after this request.
+    /// Sent if the conversation is cancelled after this request.
     pub on_cancel: Option<Request>,
 }
 
 impl Request {
-    /// A request with this method.
+    /// Creates a request with this method.
     pub fn new(method: &str, url: impl Into<String>) -> Self {
         Self {
             method: method.to_owned(),
@@ -62,17 +63,17 @@ impl Request {
         }
     }
 
-    /// A GET request.
+    /// Creates a GET request.
     pub fn get(url: impl Into<String>) -> Self {
         Self::new("GET", url)
     }
 
-    /// A POST request.
+    /// Creates a POST request.
     pub fn post(url: impl Into<String>) -> Self {
         Self::new("POST", url)
     }
 
-    /// Appends a query parameter, encoded.
+    /// Appends a query parameter, percent-encoding it.
     #[must_use]
     pub fn query(mut self, name: &str, value: &str) -> Self {
         self.url
@@ -83,7 +84,7 @@ impl Request {
         self
     }
 
-    /// Appends a query parameter when there is a value.
+    /// Appends a query parameter if there is a value.
     #[must_use]
     pub fn query_some(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
         match value {
@@ -92,12 +93,13 @@ impl Request {
         }
     }
 
-    /// Appends a query parameter on a condition.
+    /// Appends a query parameter if the condition holds.
     #[must_use]
     pub fn query_if(self, condition: bool, name: &str, value: &str) -> Self {
-        match condition {
-            true => self.query(name, value),
-            false => self,
+        if condition {
+            self.query(name, value)
+        } else {
+            self
         }
     }
 
@@ -108,7 +110,7 @@ impl Request {
         self
     }
 
-    /// Adds a header when there is a value.
+    /// Adds a header if there is a value.
     #[must_use]
     pub fn header_some(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
         match value {
@@ -117,7 +119,7 @@ impl Request {
         }
     }
 
-    /// Adds headers, each under its name with `prefix` in front.
+    /// Adds headers, each with `prefix` before its name.
     #[must_use]
     pub fn prefixed_headers(mut self, prefix: &str, headers: &[(String, String)]) -> Self {
         let prefixed = headers.iter();
@@ -133,14 +135,14 @@ impl Request {
         self
     }
 
-    /// Sets a JSON body, with its `Content-Type`.
+    /// Sets a JSON body and its `Content-Type`.
     #[must_use]
     pub fn json(self, value: &serde_json::Value) -> Self {
         self.header("content-type", "application/json")
             .body(value.to_string())
     }
 
-    /// Marks a query parameter that is a credential.
+    /// Adds a query parameter whose value is a credential.
     #[must_use]
     pub fn secret_query(self, parameter: &str, credential: &str) -> Self {
         self.secret(Credential::Query(
@@ -149,19 +151,20 @@ impl Request {
         ))
     }
 
-    /// Marks a header that is a credential.
+    /// Adds a header whose value is a credential.
     #[must_use]
     pub fn secret_header(self, header: &str, credential: &str) -> Self {
         self.secret(Credential::Header(header.to_owned(), credential.to_owned()))
     }
 
-    /// Marks `Authorization: Bearer` with a credential.
+    /// Sets `Authorization: Bearer` to a credential.
     #[must_use]
     pub fn bearer(self, credential: &str) -> Self {
         self.secret(Credential::Bearer(credential.to_owned()))
     }
 
-    /// Marks `Authorization: Basic` with credentials as user and password; `None` leaves a part empty.
+    /// Sets `Authorization: Basic` to credentials for user and password; `None` leaves that part
+    /// empty.
     #[must_use]
     pub fn basic(self, user: Option<&str>, password: Option<&str>) -> Self {
         self.secret(Credential::Basic(
@@ -170,18 +173,18 @@ impl Request {
         ))
     }
 
-    /// Sets the time of this exchange alone.
+    /// Sets the timeout of this exchange.
     #[must_use]
     pub fn time_ms(self, time_ms: u32) -> Self {
         Self { time_ms, ..self }
     }
 
-    /// The step that sends this and needs to know nothing more.
+    /// The step that sends this request, without a memo.
     pub fn send(self) -> Step {
         self.send_with(Vec::new())
     }
 
-    /// The step that sends this and leaves a memo for the reply.
+    /// The step that sends this request and passes a memo on to the next call.
     pub fn send_with(self, memo: impl Into<Vec<u8>>) -> Step {
         Step::Send(Box::new(Exchange {
             request: self,
@@ -202,7 +205,7 @@ pub fn base64(bytes: impl AsRef<[u8]>) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Base64 with padding, alphabet for addresses (RFC 4648 section 5).
+/// Base64 with padding, URL-safe alphabet (RFC 4648 section 5).
 pub fn base64_url(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE.encode(bytes)
 }

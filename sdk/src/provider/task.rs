@@ -1,60 +1,62 @@
-//! The page that is wanted.
+//! The page to fetch.
 
-/// The page that is wanted, and what the operator set. The host asks only for what [`describe`](super::Provider::describe) says can be done.
+/// The page to fetch, with the operator's settings. The host only requests what the abilities in
+/// [`describe`](super::Provider::describe) cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Absolute address, `http` or `https`.
+    /// Absolute URL, `http` or `https`.
     pub url: String,
-    /// Method of the target's request.
+    /// Method of the request to the target.
     pub method: String,
-    /// Body of the target's request.
+    /// Body of the request to the target.
     pub body: Vec<u8>,
-    /// Headers for the target, in order, repeats allowed; no cookies.
+    /// Headers for the target, in order, repeated names allowed, without cookies.
     pub headers: Vec<(String, String)>,
     /// Cookies for the target, name and value.
     pub cookies: Vec<(String, String)>,
-    /// Whether scripts run.
+    /// Whether to run scripts.
     pub javascript: bool,
-    /// Milliseconds to wait after load.
+    /// Time to wait after load, in milliseconds.
     pub wait_ms: Option<u32>,
     /// An element to wait for.
     pub wait_for: Option<WaitFor>,
     /// A script to run after load.
     pub script: Option<String>,
-    /// ISO 3166 code of two letters, upper case.
+    /// ISO 3166-1 alpha-2 code in upper case.
     pub country: Option<String>,
-    /// Addresses to ask from.
+    /// Kind of IP addresses to fetch from.
     pub pool: Pool,
-    /// A picture to make.
+    /// Screenshot to take.
     pub screenshot: Option<Screenshot>,
-    /// Milliseconds left for the whole conversation.
+    /// Remaining time of the conversation in milliseconds.
     pub time_ms: u32,
-    /// Address of the service, without a trailing slash.
+    /// Base URL of the service, without a trailing slash.
     pub base: String,
-    /// The operator's settings as JSON; an adapter gets them as its [`Settings`](super::Provider::Settings).
+    /// The operator's settings as JSON; an adapter receives them as its
+    /// [`Settings`](super::Provider::Settings).
     pub settings: String,
 }
 
-/// Addresses that the target is asked from.
+/// IP addresses that the target is fetched from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pool {
-    /// The service's ordinary ones.
+    /// The service's standard IP addresses.
     #[default]
     Standard,
-    /// Those of homes.
+    /// Residential IP addresses.
     Residential,
 }
 
-/// Waiting for an element.
+/// An element to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitFor {
     /// A CSS selector.
     pub selector: String,
-    /// Most milliseconds to wait.
+    /// Maximum time to wait, in milliseconds.
     pub time_ms: u32,
 }
 
-/// A picture to be made.
+/// Part of the page shown in a screenshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Screenshot {
     /// The visible part.
@@ -64,7 +66,7 @@ pub enum Screenshot {
 }
 
 impl Task {
-    /// GET of a page without JavaScript and without wishes.
+    /// A plain GET request without JavaScript.
     pub fn new(url: &str, base: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -85,27 +87,27 @@ impl Task {
         }
     }
 
-    /// An address of the service: its base with this path.
+    /// URL of a service endpoint: the base URL with this path.
     pub fn at(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    /// Whether residential addresses are asked for.
+    /// Whether residential IP addresses are requested.
     pub fn is_residential(&self) -> bool {
         self.pool == Pool::Residential
     }
 
-    /// The country's code in lower case.
+    /// The country code in lower case.
     pub fn country_lower(&self) -> Option<String> {
         self.country.as_deref().map(str::to_lowercase)
     }
 
-    /// Cookies as in a `Cookie` header, `a=b; c=d`; `None` without one.
+    /// Cookies in the form of a `Cookie` header, `a=b; c=d`; `None` if there are none.
     pub fn cookie_line(&self) -> Option<String> {
         self.cookies_with("; ")
     }
 
-    /// Cookies as `name=value`, separated by `between`; `None` without one.
+    /// Cookies as `name=value`, joined with `between`; `None` if there are none.
     pub fn cookies_with(&self, between: &str) -> Option<String> {
         let pairs = self.cookies.iter();
         let pairs: Vec<_> = pairs
@@ -114,14 +116,14 @@ impl Task {
         (!pairs.is_empty()).then(|| pairs.join(between))
     }
 
-    /// Host of the target, for cookies that need one.
+    /// Host of the target, for cookies that need a domain.
     pub fn host(&self) -> String {
         let parsed = url::Url::parse(&self.url).ok();
         let host = parsed.as_ref().and_then(url::Url::host_str);
         host.unwrap_or_default().to_owned()
     }
 
-    /// The usual name of a variant: `plain`, `js`, `residential` or `js_residential`.
+    /// Standard name of this variant: `plain`, `js`, `residential` or `js_residential`.
     pub fn variant(&self) -> &'static str {
         match (self.javascript, self.is_residential()) {
             (false, false) => "plain",

@@ -1,41 +1,41 @@
-//! The blocks of a page: what a reader sees as one paragraph, list item, table row or heading.
+//! Splits a page into blocks: paragraphs, list items, table rows, headings.
 
 use super::Region;
 use crate::view::Walk;
 use crate::{Element, Kind, Namespace, Node, Step, Tag};
 
-/// Most blocks of a page; what follows is left out.
+/// Maximum number of blocks of a page; the rest is left out.
 const BLOCKS_MAX: usize = 20_000;
 
 /// A block of a page.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    /// Its text, white space folded; never empty.
+    /// Its text with white space collapsed; never empty.
     pub text: String,
-    /// What it is.
+    /// What kind of block it is.
     pub kind: BlockKind,
-    /// Where it stands.
+    /// Region of the page it is in.
     pub region: Region,
-    /// Place of the heading above it among the blocks, in the same region.
+    /// Index of the heading above it in the same region.
     pub heading: Option<usize>,
-    /// Share of its text that stands in links, 0 to 1.
+    /// Fraction of its text inside links, from 0 to 1.
     pub link_share: f32,
     /// Whether all of its text is bold.
     pub is_bold: bool,
-    /// The innermost element that is the block.
+    /// The innermost element that forms the block.
     pub element: Element<'a>,
 }
 
-/// What a block is.
+/// Kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// A heading with its level, 1 to 6.
     Heading(u8),
-    /// A paragraph, or text that stands by itself.
+    /// A paragraph, or text without an element of its own.
     Paragraph,
     /// A list item.
     Item,
-    /// A table row, cells one space apart.
+    /// A table row, cells separated by a space.
     Row,
     /// The term of a definition list.
     Term,
@@ -45,7 +45,7 @@ pub enum BlockKind {
     Summary,
 }
 
-/// The blocks that a reader sees inside a node, in order.
+/// The visible blocks inside a node, in document order.
 pub fn blocks(root: Node<'_>) -> Vec<Block<'_>> {
     let mut reader = Reader::default();
     let mut walk = root.walk();
@@ -71,8 +71,9 @@ pub fn blocks(root: Node<'_>) -> Vec<Block<'_>> {
     reader.blocks
 }
 
-/// The text inside an element on one line: white space folded, blocks one space apart, without the marks of lists, so that it stands in the
-/// page as it is. With `with_hidden` also what is hidden, as the closed parts of an accordion are.
+/// Text of an element on one line: white space collapsed, blocks separated by a space, without list
+/// markers, so that it matches the page's text. With `with_hidden`, also includes hidden text, such
+/// as the closed sections of an accordion.
 pub fn flat_text(element: Element<'_>, with_hidden: bool) -> String {
     let mut line = Line::default();
     let mut walk = element.node().walk();
@@ -82,29 +83,29 @@ pub fn flat_text(element: Element<'_>, with_hidden: bool) -> String {
                 Kind::Text(text) => line.push(text),
                 Kind::Element(inner) => {
                     let is_hidden = !with_hidden && inner != element && inner.hidden_by().is_some();
-                    if is_no_text(inner) || is_hidden {
+                    if is_not_text(inner) || is_hidden {
                         walk.skip_tree();
-                    } else if is_apart(inner) {
+                    } else if is_separated(inner) {
                         line.space = true;
                     }
                 }
                 Kind::TemplateContents => walk.skip_tree(),
                 _ => {}
             },
-            Step::Leave(node) => line.space |= node.as_element().is_some_and(is_apart),
+            Step::Leave(node) => line.space |= node.as_element().is_some_and(is_separated),
         }
     }
     line.text
 }
 
-/// Whether a space stands where an element begins and ends.
-fn is_apart(element: Element<'_>) -> bool {
+/// Whether the element is separated from the text around it by a space.
+fn is_separated(element: Element<'_>) -> bool {
     let tag = element.tag();
     tag.is_block() || matches!(tag, Tag::Br | Tag::Td | Tag::Th | Tag::Button | Tag::Img)
 }
 
-/// Whether what is in an element is nothing to read.
-fn is_no_text(element: Element<'_>) -> bool {
+/// Whether the content of an element is not readable text.
+fn is_not_text(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
         Tag::Other => element.namespace() != Namespace::Html || element.is_icon(),
@@ -112,11 +113,11 @@ fn is_no_text(element: Element<'_>) -> bool {
     }
 }
 
-/// Text on its way into one line.
+/// Builds text on a single line.
 #[derive(Default)]
 struct Line {
     text: String,
-    /// Whether a space is owed before the next text.
+    /// Whether a space precedes the next text.
     space: bool,
 }
 
@@ -135,20 +136,20 @@ impl Line {
     }
 }
 
-/// A way through a page.
+/// Collects blocks on a walk through a page.
 #[derive(Default)]
 struct Reader<'a> {
     blocks: Vec<Block<'a>>,
     line: Line,
     n_linked: usize,
     n_bold: usize,
-    /// Open elements that are blocks, outermost first.
+    /// Open block elements, outermost first.
     open: Vec<Open<'a>>,
     links: usize,
     bolds: usize,
-    /// The row whose cells are being read, unless a cell holds blocks of its own.
+    /// The current row, unless one of its cells contains blocks.
     row: Option<Element<'a>>,
-    /// The last heading of the content, and of the rest of the page.
+    /// Last heading of the main content, and of the other regions.
     headings: [Option<usize>; 2],
 }
 
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
     fn enter(&mut self, element: Element<'a>, walk: &mut Walk<'a>) {
         let tag = element.tag();
         let is_button = tag == Tag::Button && !self.is_in_heading();
-        if is_no_text(element) || is_button || element.hidden_by().is_some() {
+        if is_not_text(element) || is_button || element.hidden_by().is_some() {
             walk.skip_tree();
             return;
         }
@@ -178,15 +179,15 @@ impl<'a> Reader<'a> {
             return;
         }
         let inside = self.open.last().map_or(Region::Main, |open| open.region);
-        let begun = Region::begun_by(element, inside);
-        if !is_block && begun.is_none() {
+        let new_region = Region::begun_by(element, inside);
+        if !is_block && new_region.is_none() {
             return;
         }
         self.flush();
         self.open.push(Open {
             element,
             kind: self.kind(element),
-            region: begun.unwrap_or(inside),
+            region: new_region.unwrap_or(inside),
         });
         if tag == Tag::Tr && is_plain_row(element) {
             self.row = Some(element);
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
             _ => {}
         }
         if self.row.is_some_and(|row| row != element) {
-            self.line.space |= is_apart(element);
+            self.line.space |= is_separated(element);
             return;
         }
         self.row = None;
@@ -226,7 +227,7 @@ impl<'a> Reader<'a> {
             Tag::Dt => BlockKind::Term,
             Tag::Dd => BlockKind::Definition,
             Tag::Summary => BlockKind::Summary,
-            // What is inside a list item or a heading is a part of it.
+            // Everything inside a list item or a heading belongs to it.
             _ if outer != BlockKind::Row => outer,
             _ => BlockKind::Paragraph,
         }
@@ -271,7 +272,7 @@ impl<'a> Reader<'a> {
             region: open.region,
             heading,
             link_share: n_linked as f32 / text.len() as f32,
-            // Spaces between are counted on neither side.
+            // Neither count includes the spaces between texts.
             is_bold: n_bold + 2 >= text.len(),
             element: open.element,
             text,
@@ -279,7 +280,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The level of an element with the role of a heading.
+/// Level of an element with `role=heading`.
 fn aria_level(element: Element<'_>) -> Option<u8> {
     let is_heading = element
         .attr("role")
@@ -289,7 +290,7 @@ fn aria_level(element: Element<'_>) -> Option<u8> {
     is_heading.then(|| level().unwrap_or(2).clamp(1, 6))
 }
 
-/// Whether a row has plain cells: no tables, lists or headings in them, as pages have that are laid out with tables.
+/// Whether the cells of a row contain no tables, lists or headings, unlike those of layout tables.
 fn is_plain_row(row: Element<'_>) -> bool {
     row.descendants()
         .filter_map(Node::as_element)

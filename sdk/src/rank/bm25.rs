@@ -1,18 +1,21 @@
-//! BM25 over texts with fields (Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009, section 3.6: BM25F).
+//! BM25F: BM25 over texts with fields (Robertson and Zaragoza, "The Probabilistic Relevance
+//! Framework", 2009, section 3.6).
 
 use std::collections::BTreeMap;
 
 use super::Term;
 
-/// How soon a term that stands often counts no more; the value most collections use.
+/// Term frequency saturation; the most common default.
 const K1: f32 = 1.2;
-/// How much a long field counts less; below the usual 0.75, because passages and anchors differ little in length.
+/// Length normalisation; lower than the usual 0.75, because passages and anchors differ little in
+/// length.
 const B: f32 = 0.5;
-/// What a term that stands nowhere counts of what it would count if it stood in one text: a query word that the texts
-/// never use is as often a word about the query ("explain") as one about the subject.
+/// Weight of a query term that occurs in no text, relative to a term that occurs in one. Such a
+/// term is as often an instruction ("explain") as part of the subject.
 const ABSENT: f32 = 0.5;
 
-/// Counts of the query's terms in some texts, each with `F` fields. Only what the query asks for is kept, so a text costs little memory.
+/// Term counts of some texts for a query, each text with `F` fields. Counts only the query's terms,
+/// so a text takes little memory.
 #[derive(Clone, Debug)]
 pub struct Bm25<const F: usize> {
     query: Vec<Term>,
@@ -24,32 +27,34 @@ pub struct Bm25<const F: usize> {
 #[derive(Clone, Debug)]
 struct Counts<const F: usize> {
     lengths: [u32; F],
-    /// For each term of the query that stands in the text: its place in the query, and how often it stands in each field.
+    /// For each query term that occurs in the text: its index in the query and its count in each
+    /// field.
     hits: Vec<(u32, [u32; F])>,
 }
 
-/// How well a text fits a query.
+/// How well a text matches a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// BM25 as a share of the most that any text could have: 0 when no term stands in it, below 1.
+    /// BM25 score relative to its upper bound: 0 if no term occurs, always below 1.
     pub value: f32,
-    /// Share of the query that stands in the text at all, terms weighted by how rare they are: 0 to 1.
+    /// Fraction of the query terms that occur in the text, weighted by their rarity, from 0 to 1.
     pub coverage: f32,
 }
 
-/// What scores of a set of texts depend on beside the text itself; those of several sets can be added.
+/// Collection statistics that scores depend on; statistics of several collections can be added.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Number of texts.
     pub n_texts: u64,
-    /// Number of terms in each field of all texts.
+    /// Number of terms in each field over all texts.
     pub n_words: Vec<u64>,
-    /// For each term of the query, in its order, in how many texts it stands.
+    /// For each query term, in order, the number of texts it occurs in.
     pub frequencies: Vec<u64>,
 }
 
 impl<const F: usize> Bm25<F> {
-    /// No texts yet. `query` has each term once ([`Vocabulary::query`](super::Vocabulary::query)); `weights` say what a term in each field counts.
+    /// Creates an index without texts. `query` contains each term once
+    /// ([`Vocabulary::query`](super::Vocabulary::query)); `weights` are the weights of the fields.
     pub fn new(query: &[Term], weights: [f32; F]) -> Self {
         Self {
             query: query.to_vec(),
@@ -59,15 +64,15 @@ impl<const F: usize> Bm25<F> {
         }
     }
 
-    /// Adds a text by the terms of its fields.
+    /// Adds a text, given the terms of each field.
     pub fn add(&mut self, fields: [&[Term]; F]) {
         let mut hits: BTreeMap<u32, [u32; F]> = BTreeMap::new();
         for (field, terms) in fields.iter().enumerate() {
             self.n_words[field] += terms.len() as u64;
             for term in *terms {
-                // Queries are short: looking through one is faster than hashing.
-                if let Some(place) = self.query.iter().position(|own| own == term) {
-                    hits.entry(place as u32).or_insert([0; F])[field] += 1;
+                // Queries are short, so a linear search beats hashing.
+                if let Some(index) = self.query.iter().position(|own| own == term) {
+                    hits.entry(index as u32).or_insert([0; F])[field] += 1;
                 }
             }
         }
@@ -77,12 +82,12 @@ impl<const F: usize> Bm25<F> {
         });
     }
 
-    /// What the scores of these texts depend on.
+    /// Collection statistics of these texts.
     pub fn statistics(&self) -> Statistics {
         let mut frequencies = vec![0; self.query.len()];
         for text in &self.texts {
-            for (place, _) in &text.hits {
-                frequencies[*place as usize] += 1;
+            for (index, _) in &text.hits {
+                frequencies[*index as usize] += 1;
             }
         }
         Statistics {
@@ -92,19 +97,20 @@ impl<const F: usize> Bm25<F> {
         }
     }
 
-    /// The score of every text, in the order in which they were added.
+    /// Scores of all texts, in insertion order.
     pub fn scores(&self) -> Vec<Score> {
         self.scores_among(&self.statistics())
     }
 
-    /// The score of every text as one among more texts, whose statistics these are (theirs included).
+    /// Scores of all texts within a larger collection with these statistics, which include these
+    /// texts.
     pub fn scores_among(&self, statistics: &Statistics) -> Vec<Score> {
         let weights: Vec<f32> = statistics
             .frequencies
             .iter()
-            .map(|&n| rarity(n, statistics.n_texts))
+            .map(|&n| inverse_document_frequency(n, statistics.n_texts))
             .collect();
-        let most: f32 = weights.iter().sum();
+        let score_max: f32 = weights.iter().sum();
         let n_texts = statistics.n_texts.max(1) as f32;
         let mut means = [1.0_f32; F];
         for (mean, n_words) in means.iter_mut().zip(&statistics.n_words) {
@@ -112,48 +118,48 @@ impl<const F: usize> Bm25<F> {
         }
         let texts = self.texts.iter();
         texts
-            .map(|text| self.score(text, &weights, most, &means))
+            .map(|text| self.score(text, &weights, score_max, &means))
             .collect()
     }
 
-    /// The places in the query of the terms that stand in a text.
+    /// Indices of the query terms that occur in a text.
     pub fn matched(&self, text: usize) -> impl Iterator<Item = usize> {
         self.texts[text]
             .hits
             .iter()
-            .map(|(place, _)| *place as usize)
+            .map(|(index, _)| *index as usize)
     }
 
-    /// How often a term of the query stands in a field of a text.
-    pub fn count(&self, text: usize, place: usize, field: usize) -> u32 {
+    /// How often a query term occurs in a field of a text.
+    pub fn count(&self, text: usize, index: usize, field: usize) -> u32 {
         let hits = &self.texts[text].hits;
-        let hit = hits.iter().find(|(own, _)| *own as usize == place);
+        let hit = hits.iter().find(|(own, _)| *own as usize == index);
         hit.map_or(0, |(_, counts)| counts[field])
     }
 
-    fn score(&self, text: &Counts<F>, weights: &[f32], most: f32, means: &[f32; F]) -> Score {
+    fn score(&self, text: &Counts<F>, weights: &[f32], score_max: f32, means: &[f32; F]) -> Score {
         let mut score = Score::default();
-        if most <= 0.0 {
+        if score_max <= 0.0 {
             return score;
         }
-        for (place, counts) in &text.hits {
+        for (index, counts) in &text.hits {
             let mut frequency = 0.0;
             for field in 0..F {
                 let length = 1.0 - B + B * text.lengths[field] as f32 / means[field];
                 frequency += self.weights[field] * counts[field] as f32 / length;
             }
-            let weight = weights.get(*place as usize).copied().unwrap_or_default();
+            let weight = weights.get(*index as usize).copied().unwrap_or_default();
             score.value += weight * frequency / (frequency + K1);
             score.coverage += weight;
         }
-        score.value /= most;
-        score.coverage = (score.coverage / most).min(1.0);
+        score.value /= score_max;
+        score.coverage = (score.coverage / score_max).min(1.0);
         score
     }
 }
 
 impl Statistics {
-    /// Adds the statistics of other texts, for the same query.
+    /// Adds the statistics of another collection for the same query.
     pub fn add(&mut self, other: &Self) {
         self.n_texts += other.n_texts;
         add_each(&mut self.n_words, &other.n_words);
@@ -168,8 +174,8 @@ fn add_each(to: &mut Vec<u64>, from: &[u64]) {
     }
 }
 
-/// The inverse document frequency of a term that stands in `n` of `n_texts` texts; positive however many they are.
-fn rarity(n: u64, n_texts: u64) -> f32 {
+/// Inverse document frequency of a term that occurs in `n` of `n_texts` texts; always positive.
+fn inverse_document_frequency(n: u64, n_texts: u64) -> f32 {
     let part = if n == 0 { ABSENT } else { 1.0 };
     let (n, n_texts) = (n.max(1) as f32, n_texts as f32);
     part * (1.0 + ((n_texts - n).max(0.0) + 0.5) / (n + 0.5)).ln()

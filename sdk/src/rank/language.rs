@@ -1,21 +1,21 @@
-//! The language of a page, as far as ranking needs it: which stems, which words that say nothing.
+//! Language of a page, as needed for ranking: selects the stemmer and the stop words.
 
 use rust_stemmers::Algorithm;
 
-use super::stops;
+use super::stop_words;
 use super::words::each_word;
 use crate::{Document, Tag};
 
-/// Bytes of text from which a language is guessed: words that say nothing are frequent, so the beginning is enough.
+/// Bytes of text used to guess a language; stop words are frequent, so a short sample is enough.
 const GUESS_BYTES: usize = 6_000;
-/// Fewest words of a language that have to stand in a text for a guess.
+/// Minimum number of stop words of a language for a guess.
 const GUESS_HITS_MIN: usize = 4;
 
-/// A language whose words can be reduced to stems, or [`Other`](Language::Other) for one whose words count as they stand.
+/// A language with a stemmer, or [`Other`](Language::Other) for one whose words are used unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Language {
-    /// Any language without stems here.
+    /// Any language without a stemmer here.
     #[default]
     Other,
     /// Danish.
@@ -71,7 +71,7 @@ const TAGS: [(&str, Language); 17] = [
 ];
 
 impl Language {
-    /// The language of a tag as in `lang` attributes (BCP 47): `de`, `pt-BR`, `en_GB`.
+    /// Language of a tag as in `lang` attributes (BCP 47): `de`, `pt-BR`, `en_GB`.
     pub fn of_tag(tag: &str) -> Self {
         let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
         let primary = primary.to_ascii_lowercase();
@@ -79,39 +79,40 @@ impl Language {
         found.map_or(Self::Other, |&(_, language)| language)
     }
 
-    /// The language's primary tag: `de`; `und` for [`Other`](Self::Other).
+    /// Primary language subtag: `de`; `und` for [`Other`](Self::Other).
     pub fn tag(self) -> &'static str {
         let found = TAGS.iter().find(|(_, language)| *language == self);
         found.map_or("und", |(tag, _)| tag)
     }
 
-    /// The language that a text is written in, told by its commonest words; `None` when they do not tell.
+    /// Guesses the language of a text from its stop words; `None` if they do not decide.
     pub fn guess(text: &str) -> Option<Self> {
-        let mut hits = [0_usize; stops::STOPS.len()];
+        let mut hits = [0_usize; stop_words::STOP_WORDS.len()];
         let mut end = text.len().min(GUESS_BYTES);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
         each_word(&text[..end], |word| {
-            for (count, (_, stops)) in hits.iter_mut().zip(stops::STOPS) {
-                *count += usize::from(stops.binary_search(&word).is_ok());
+            for (count, (_, stop_words)) in hits.iter_mut().zip(stop_words::STOP_WORDS) {
+                *count += usize::from(stop_words.binary_search(&word).is_ok());
             }
         });
         let best = (0..hits.len()).max_by_key(|&at| (hits[at], hits.len() - at))?;
         let others = hits.iter().enumerate().filter(|(at, _)| *at != best);
         let second = others.map(|(_, hits)| *hits).max().unwrap_or_default();
-        // Kin languages share words: the best has to lead by a fifth.
+        // Related languages share words: the best must lead by 20 %.
         let is_clear = hits[best] >= GUESS_HITS_MIN && hits[best] * 5 > second * 6;
-        is_clear.then_some(stops::STOPS[best].0)
+        is_clear.then_some(stop_words::STOP_WORDS[best].0)
     }
 
-    /// The language of a page whose text this is: what the text tells, else what the page says of itself, else English, which
-    /// most of the web is written in.
+    /// Language of a page with this text: guessed from the text, otherwise declared by the page,
+    /// otherwise English, the most common language on the web.
     pub fn of_page(document: &Document<'_>, text: &str) -> Self {
         Self::guess(text).unwrap_or_else(|| Self::declared(document))
     }
 
-    /// What the page says of its language: `lang` of `<html>`, or `og:locale`; English when it says nothing.
+    /// Language declared by the page in `lang` of `<html>`, in `og:locale` or in
+    /// `content-language`; English if there is none.
     fn declared(document: &Document<'_>) -> Self {
         let lang = document.html().and_then(|html| html.attr("lang"));
         if let Some(lang) = lang.filter(|lang| !lang.trim().is_empty()) {
@@ -133,9 +134,11 @@ impl Language {
             .map_or(Self::English, Self::of_tag)
     }
 
-    /// Words of the language that say nothing about what a text is about, sorted.
+    /// Stop words of the language, sorted.
     pub fn stop_words(self) -> &'static [&'static str] {
-        let found = stops::STOPS.iter().find(|(language, _)| *language == self);
+        let found = stop_words::STOP_WORDS
+            .iter()
+            .find(|(language, _)| *language == self);
         found.map_or(&[], |(_, words)| words)
     }
 

@@ -1,4 +1,6 @@
-//! Ranking of a page's texts against a query, without a model and without a network: words, stems, passages, BM25, near-duplicates.
+//! Ranks a page's text against a query, with stemming, passages, BM25 and near-duplicate detection.
+//!
+//! Needs neither a model nor network access.
 //!
 //! ```
 //! use trawl_sdk::rank::{Bm25, Language, Vocabulary};
@@ -13,7 +15,7 @@
 //! assert!(scores[0].value == 0.0 && scores[1].value > 0.3 && scores[1].coverage == 1.0);
 //! ```
 //!
-//! All of it is a pure function of its arguments: equal input gives equal output, in equal order.
+//! All functions are pure: equal input gives equal output, in the same order.
 
 mod blocks;
 mod bm25;
@@ -22,7 +24,7 @@ mod language;
 mod passages;
 mod region;
 mod similar;
-mod stops;
+mod stop_words;
 #[cfg(all(test, feature = "testkit"))]
 mod tests;
 mod vocabulary;

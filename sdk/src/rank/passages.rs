@@ -1,32 +1,33 @@
-//! Passages: pieces of a page that are long enough to say something and short enough to be an answer.
+//! Splits a page into passages: long enough to be informative, short enough to be an answer.
 
 use std::ops::Range;
 
 use super::{Block, BlockKind, Region};
 
-/// Characters that a passage has, if its part of the page has so many: shorter paragraphs are joined, longer ones cut at sentence ends.
+/// Length of a passage in characters, if its section is long enough: shorter paragraphs are joined,
+/// longer ones split between sentences.
 pub const PASSAGE_CHARS: Range<usize> = 200..800;
 
-/// Share of links from which on a block is a list of links and no text.
+/// Fraction of link text from which a block counts as a list of links.
 const LINK_SHARE_MAX: f32 = 0.6;
-/// Longest abbreviation before a full stop that ends no sentence.
+/// Maximum length of an abbreviation whose full stop does not end a sentence, in characters.
 const ABBREVIATION_CHARS: usize = 3;
 
-/// A piece of a page.
+/// A passage of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// Its text: blocks of the page in order, a line each, otherwise as it stands there.
+    /// Its text: consecutive blocks of the page, one per line.
     pub text: String,
-    /// Place among the blocks of the heading it stands under.
+    /// Index of its heading among the blocks.
     pub heading: Option<usize>,
-    /// Where it stands.
+    /// Region of the page it is in.
     pub region: Region,
-    /// Place of its first block.
+    /// Index of its first block.
     pub block: usize,
 }
 
-/// The passages of a page that has these blocks. Menus and notices have none, nor have lists of links; a heading stands above its
-/// passages, not in them.
+/// The passages of a page with these blocks. Menus, notices and lists of links yield none; headings
+/// are not part of passages.
 pub fn passages(blocks: &[Block<'_>]) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let mut is_open = false;
@@ -66,7 +67,7 @@ pub fn passages(blocks: &[Block<'_>]) -> Vec<Passage> {
     passages
 }
 
-/// A text in pieces of a passage's length, cut at sentence ends where there are any.
+/// Splits a text into pieces of a passage's length, between sentences where possible.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -89,8 +90,8 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Where the sentences of a text end: byte offsets behind the last mark of each. A full stop behind a number or a short word
-/// (`z. B.`, `Dr.`), or before a small letter, ends none.
+/// Byte offsets after the end of each sentence of a text. A full stop does not end a sentence after
+/// a number or a short word (`z. B.`, `Dr.`), or before a lower-case letter.
 pub fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut word_chars = 0;
     let mut is_number = false;
@@ -114,7 +115,7 @@ pub fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
         let end = text.len() - closing.len();
         let next = closing.trim_start().chars().next();
         let is_spaced = closing.is_empty() || closing.starts_with(char::is_whitespace);
-        // A quotation that closes behind the full stop ends with a sentence.
+        // A closing quotation mark after the full stop belongs to the sentence.
         let is_abbreviation = c == '.'
             && end == behind
             && !closing.is_empty()
@@ -125,7 +126,7 @@ pub fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a text ends with a title or an abbreviation of three letters that stands before names and numbers.
+/// Whether a text ends with a title or a three-letter abbreviation that precedes names and numbers.
 fn is_title(text: &str) -> bool {
     const TITLES: [&str; 10] = [
         "Mrs", "Dra", "Sra", "Abs", "Art", "Nos", "bzw", "vgl", "Str", "Tel",
@@ -133,7 +134,7 @@ fn is_title(text: &str) -> bool {
     TITLES.iter().any(|title| text.ends_with(title))
 }
 
-/// Whether a text is Greek, where a semicolon asks.
+/// Whether a text is Greek, where a semicolon is a question mark.
 fn is_greek(text: &str) -> bool {
     text.chars()
         .take(40)

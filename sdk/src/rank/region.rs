@@ -1,39 +1,40 @@
-//! The parts of a page that readers tell apart.
+//! Regions of a page: content, navigation, header, footer and so on.
 
 use crate::{Element, Node, Tag};
 
-/// Where on a page something stands.
+/// Region of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Region {
-    /// The content, and everything that is nothing else.
+    /// The main content, and anything that belongs to no other region.
     #[default]
     Main,
-    /// What stands beside the content.
+    /// Content beside the main content.
     Aside,
-    /// The head of the page.
+    /// The page header.
     Header,
     /// Navigation: menus, breadcrumbs.
     Nav,
-    /// The foot of the page.
+    /// The page footer.
     Footer,
-    /// A notice over the page: cookies, consent.
+    /// An overlay notice: cookies, consent.
     Notice,
 }
 
-/// Most bytes of class names that are looked at; generated ones can be long.
+/// Maximum number of bytes of class names to examine, because generated ones can be long.
 const NAMES_BYTES_MAX: usize = 200;
-/// Links from which on an element that calls itself a menu is one.
+/// Minimum number of links in an element named like a menu.
 const MENU_LINKS_MIN: usize = 2;
-/// Nodes of a menu that are looked at for its links.
+/// Maximum number of nodes of a menu to examine for links.
 const MENU_NODES_MAX: usize = 400;
-/// Nodes that are looked at for the page's content.
+/// Maximum number of nodes to examine for the main content.
 const CONTENT_NODES_MAX: usize = 3_000;
-/// Letters outside links, for each link, that a menu may have; the menu of a restaurant has more.
-const MENU_LETTERS_A_LINK: usize = 12;
+/// Maximum number of letters outside links per link in a navigation menu; a restaurant's menu has
+/// more.
+const MENU_LETTERS_PER_LINK: usize = 12;
 
 impl Region {
-    /// Its name in answers: `main`, `nav` and so on.
+    /// Name in results: `main`, `nav` and so on.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
@@ -45,10 +46,10 @@ impl Region {
         }
     }
 
-    /// The region that an element begins inside a region; `None` when it stays the same.
+    /// The region that starts at an element inside another region; `None` if it does not change.
     pub fn begun_by(element: Element<'_>, inside: Self) -> Option<Self> {
         let region = Self::of(element, inside)?;
-        // What stands in a menu, a foot or a notice stays there.
+        // Everything inside a menu, a footer or a notice belongs to it.
         let is_kept = matches!(inside, Self::Nav | Self::Footer | Self::Notice) || region == inside;
         (!is_kept).then_some(region)
     }
@@ -92,7 +93,7 @@ impl Region {
     }
 }
 
-/// The region that a class or an id names by one of its words.
+/// The region that a class or an id names with one of its words.
 fn named(name: &str) -> Option<Region> {
     let mut words = name.split(['-', '_']).filter(|word| !word.is_empty());
     let is =
@@ -142,7 +143,8 @@ fn named(name: &str) -> Option<Region> {
     .then_some(Region::Header)
 }
 
-/// Whether the content of the page is inside an element: wrappers are often named after what else is in them (`with-sidebar`).
+/// Whether an element contains the main content: wrappers are often named after something else in
+/// them (`with-sidebar`).
 fn holds_content(element: Element<'_>) -> bool {
     let inside = element.descendants().take(CONTENT_NODES_MAX);
     let mut elements = inside.filter_map(Node::as_element);
@@ -151,7 +153,7 @@ fn holds_content(element: Element<'_>) -> bool {
     })
 }
 
-/// Whether an element stands in the content, so that its head and foot are the content's.
+/// Whether an element is inside an article, so that a header or footer belongs to that article.
 fn is_in_article(element: Element<'_>) -> bool {
     element.ancestors().any(|outer| {
         matches!(
@@ -180,5 +182,5 @@ fn is_menu(element: Element<'_>) -> bool {
             inside.skip_inside(node);
         }
     }
-    n_links >= MENU_LINKS_MIN && n_letters <= n_links * MENU_LETTERS_A_LINK
+    n_links >= MENU_LINKS_MIN && n_letters <= n_links * MENU_LETTERS_PER_LINK
 }

@@ -1,31 +1,34 @@
-//! Texts that say the same in nearly the same words.
+//! Detects near-duplicate texts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::words::each_word;
 
-/// Words in a row that are compared as one.
+/// Number of consecutive words in a shingle.
 const SHINGLE_WORDS: usize = 3;
 
-/// Every three words in a row of a text, as a set: the measure of near-duplicates (Broder, 1997). A text of fewer words is its words.
+/// Set of a text's shingles, its sequences of three words: a measure for near-duplicates (Broder,
+/// 1997). For a text with fewer words, the set of its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shingles(Vec<u64>);
 
 impl Shingles {
-    /// The shingles of a text.
+    /// Creates the shingles of a text.
     pub fn of(text: &str) -> Self {
         let mut words = Vec::new();
         each_word(text, |word| words.push(hash(word)));
-        let mut shingles: Vec<u64> = match words.len() < SHINGLE_WORDS {
-            true => words,
-            false => words.windows(SHINGLE_WORDS).map(|row| hash(&row)).collect(),
+        let mut shingles: Vec<u64> = if words.len() < SHINGLE_WORDS {
+            words
+        } else {
+            words.windows(SHINGLE_WORDS).map(|row| hash(&row)).collect()
         };
         shingles.sort_unstable();
         shingles.dedup();
         Self(shingles)
     }
 
-    /// Share of the smaller text's shingles that the other has too: 0 to 1; 1 when one text stands in the other.
+    /// Fraction of the smaller set that the other one contains, from 0 to 1; 1 if one text contains
+    /// the other.
     pub fn overlap(&self, other: &Self) -> f32 {
         let smaller = self.0.len().min(other.0.len());
         if smaller == 0 {

@@ -1,4 +1,4 @@
-//! Words as numbers: what is compared in ranking.
+//! Maps words to terms, the units of ranking.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,13 +7,14 @@ use rust_stemmers::Stemmer;
 use super::Language;
 use super::words::{each_word, fold};
 
-/// A term of a [`Vocabulary`]: words with one stem are one term.
+/// A term of a [`Vocabulary`]: words with the same stem are the same term.
 pub type Term = u32;
 
-/// What a word is that says nothing.
+/// Marks a stop word.
 const STOP: Term = Term::MAX;
 
-/// The terms of some texts in one language. A word is lower-cased, reduced to its stem and freed of accents, once however often it stands.
+/// The terms of texts in one language. A word is lower-cased, stemmed and stripped of accents; the
+/// result is cached.
 pub struct Vocabulary {
     language: Language,
     stemmer: Option<Stemmer>,
@@ -23,7 +24,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// An empty vocabulary.
+    /// Creates an empty vocabulary.
     pub fn new(language: Language) -> Self {
         Self {
             language,
@@ -34,12 +35,12 @@ impl Vocabulary {
         }
     }
 
-    /// The language whose stems these are.
+    /// The language that selects the stemmer.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// The terms of a text in order, words that say nothing left out.
+    /// Terms of a text in order, without stop words.
     pub fn terms(&mut self, text: &str) -> Vec<Term> {
         let mut terms = Vec::new();
         each_word(text, |word| {
@@ -51,7 +52,8 @@ impl Vocabulary {
         terms
     }
 
-    /// The terms of a text, each once, in order of their first place. None when all of its words say nothing.
+    /// Distinct terms of a text in order of first occurrence. Empty if the text has only stop
+    /// words.
     pub fn query(&mut self, text: &str) -> Vec<Term> {
         let mut seen = HashSet::new();
         let mut terms = self.terms(text);
@@ -59,7 +61,7 @@ impl Vocabulary {
         terms
     }
 
-    /// The stem that a term stands for.
+    /// The stem behind a term.
     pub fn name(&self, term: Term) -> &str {
         &self.names[term as usize]
     }
@@ -70,9 +72,10 @@ impl Vocabulary {
         }
         let is_stop = self.language.stop_words().binary_search(&word).is_ok();
         let is_single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
-        let term = match is_stop || is_single {
-            true => STOP,
-            false => self.stem(word),
+        let term = if is_stop || is_single {
+            STOP
+        } else {
+            self.stem(word)
         };
         self.by_word.insert(word.into(), term);
         term

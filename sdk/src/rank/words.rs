@@ -1,17 +1,18 @@
-//! The words of a text.
+//! Splits a text into words.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Longest word in bytes; what is longer is no word of a language (encoded data, say) and is left out.
+/// Maximum length of a word in bytes; longer ones (encoded data, for example) are skipped.
 const WORD_BYTES_MAX: usize = 64;
 
-/// Longest article that is written together with a word, in bytes: `quell'`.
+/// Maximum length of an elided article or preposition in bytes, apostrophe excluded: `quell'`.
 const ARTICLE_BYTES_MAX: usize = 5;
-/// Shortest word behind such an article, in bytes; `don't` is one word.
+/// Minimum length of the word after an elision in bytes, so that `don't` stays one word.
 const ELIDED_BYTES_MIN: usize = 3;
 
-/// Calls `visit` with every word of a text, in order, in lower case: words as Unicode Annex 29 bounds them; in scripts that write no
-/// spaces (Chinese, Japanese, Thai, …) every two neighbouring characters, and a character that stands alone.
+/// Calls `visit` with every word of a text, in order and in lower case. Words follow Unicode
+/// Standard Annex 29; in scripts without spaces (Chinese, Japanese, Thai, …) they are the pairs
+/// of adjacent characters, and single characters without a neighbour.
 pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut lower = String::new();
     let mut alone: Option<(usize, usize)> = None;
@@ -26,7 +27,7 @@ pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
             }
             continue;
         }
-        // A run of Katakana comes as one word, other characters one by one.
+        // A run of Katakana arrives as one word, other characters one by one.
         for (offset, c) in word.char_indices() {
             let (start, end) = (at + offset, at + offset + c.len_utf8());
             match alone {
@@ -42,7 +43,7 @@ pub fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     finish(text, &mut alone, &mut had_pair, &mut visit);
 }
 
-/// Ends a run of characters without spaces: one that had no neighbour is a word.
+/// Ends a run of characters without spaces: a character without a neighbour is a word.
 fn finish(
     text: &str,
     alone: &mut Option<(usize, usize)>,
@@ -57,7 +58,7 @@ fn finish(
     *had_pair = false;
 }
 
-/// A word without an article or preposition that is written together with it: `l'énergie`, `dell’arte`, `d'emploi`.
+/// Removes an elided article or preposition: `l'énergie`, `dell’arte`, `d'emploi`.
 fn without_article(word: &str) -> &str {
     match word.split_once(['\'', '’']) {
         Some((article, rest))
@@ -77,7 +78,7 @@ fn lower_into(word: &str, lower: &mut String) {
     } else {
         lower.extend(word.chars().flat_map(char::to_lowercase));
     }
-    // `company’s` and `company's` are the word `company`.
+    // `company’s` and `company's` become `company`.
     for ending in ["'s", "’s"] {
         if lower.len() > ending.len() && lower.ends_with(ending) {
             lower.truncate(lower.len() - ending.len());
@@ -85,7 +86,7 @@ fn lower_into(word: &str, lower: &mut String) {
     }
 }
 
-/// Whether a character belongs to a script that writes no spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 pub fn is_spaceless(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF // Thai, Lao
@@ -100,7 +101,8 @@ pub fn is_spaceless(c: char) -> bool {
         | 0x20000..=0x3134F)
 }
 
-/// A lower-case word without the marks of Latin letters: `große` is `grosse`, `café` is `cafe`. Other scripts stay as they are.
+/// Folds accented Latin letters of a lower-case word: `große` becomes `grosse`, `café` becomes
+/// `cafe`. Other scripts stay unchanged.
 pub fn fold(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
     for c in word.chars() {
@@ -125,7 +127,8 @@ pub fn fold(word: &str) -> String {
             'æ' => folded.push_str("ae"),
             'œ' => folded.push_str("oe"),
             'þ' => folded.push_str("th"),
-            // The dot that lower-casing a Turkish capital leaves, and accents written apart.
+            // The combining dot left by lower-casing a Turkish capital, and other combining
+            // accents.
             '\u{300}'..='\u{36f}' => {}
             _ => folded.push(c),
         }

@@ -1,4 +1,4 @@
-//! Runs an analyst, with answers that a test has written down in the place of a model.
+//! Runs an analyst against scripted answers instead of a model.
 
 use serde_json::Value;
 
@@ -9,20 +9,20 @@ use crate::analyst::{
 };
 use crate::{Failure, options};
 
-/// The model of tests: a small one.
+/// A small model for tests.
 pub const MODEL: Model = Model {
     context_tokens: 8_192,
     answer_tokens: 1_024,
 };
 
-/// An analysis: what the analyst asked, and how it ended.
+/// Record of an analysis: the questions and the outcome.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The questions in order.
+    /// Questions in order.
     pub questions: Vec<Question>,
-    /// The memo that was left with each question.
+    /// The memo that accompanied each question.
     pub memos: Vec<Vec<u8>>,
-    /// The answer, or why there is none.
+    /// The answer, or the failure.
     pub outcome: Result<Value, Failure>,
 }
 
@@ -30,7 +30,7 @@ impl Analysis {
     /// The answer.
     ///
     /// # Panics
-    /// There is none.
+    /// If the analysis failed.
     pub fn answer(&self) -> &Value {
         match &self.outcome {
             Ok(answer) => answer,
@@ -39,7 +39,7 @@ impl Analysis {
     }
 }
 
-/// What an analyst made of the page at this address.
+/// A finding of an analyst for the page with this URL.
 pub fn finding(url: &str, value: Value) -> Finding {
     Finding {
         url: url.to_owned(),
@@ -48,22 +48,23 @@ pub fn finding(url: &str, value: Value) -> Finding {
 }
 
 impl Page {
-    /// Calls an analyst with these options, without a model.
+    /// Runs an analyst with these options, without a model.
     ///
     /// # Errors
-    /// What the plugin answered, or [`Failure::InvalidOptions`] when its options type does not take them.
+    /// The plugin's failure, or [`Failure::InvalidOptions`] if its options type rejects them.
     ///
     /// # Panics
-    /// The analyst asked a question.
+    /// If the analyst asks a question.
     pub fn analyse<A: Analyst>(&self, options: Value) -> Result<Value, Failure> {
-        self.analyse_as::<A>(options, None, |_| unasked()).outcome
+        self.analyse_as::<A>(options, None, |_| no_model()).outcome
     }
 
-    /// Calls an analyst with these options and [`MODEL`], whose words are what `answer` says to a question: an answer, or why there
-    /// is none.
+    /// Runs an analyst with these options and [`MODEL`]. `answer` plays the model: it returns the
+    /// answer to a question, or the reason why there is none.
     ///
     /// # Panics
-    /// The analyst broke a rule of the contract: too many questions, too large ones, too large a memo.
+    /// If the analyst violates the contract: too many questions, or a question or memo that is too
+    /// large.
     pub fn analyse_with<A: Analyst>(
         &self,
         options: Value,
@@ -72,10 +73,10 @@ impl Page {
         self.analyse_as::<A>(options, Some(MODEL), answer)
     }
 
-    /// [`analyse_with`](Self::analyse_with) a model of another size, or without one.
+    /// Like [`analyse_with`](Self::analyse_with), with another model or without one.
     ///
     /// # Panics
-    /// As [`analyse_with`](Self::analyse_with).
+    /// See [`analyse_with`](Self::analyse_with).
     pub fn analyse_as<A: Analyst>(
         &self,
         options: Value,
@@ -91,22 +92,22 @@ impl Page {
     }
 }
 
-/// Calls an analyst to join these findings, without a model.
+/// Runs an analyst to join these findings, without a model.
 ///
 /// # Errors
-/// As [`Page::analyse`].
+/// See [`Page::analyse`].
 ///
 /// # Panics
-/// As [`Page::analyse`].
+/// See [`Page::analyse`].
 pub fn join<A: Analyst>(findings: Vec<Finding>, options: Value) -> Result<Value, Failure> {
     let subject = Subject::Pages(findings);
-    analyse::<A>(&subject, &options, None, |_| unasked()).outcome
+    analyse::<A>(&subject, &options, None, |_| no_model()).outcome
 }
 
-/// Calls an analyst to join these findings with [`MODEL`], as [`Page::analyse_with`] does.
+/// Runs an analyst to join these findings with [`MODEL`], like [`Page::analyse_with`].
 ///
 /// # Panics
-/// As [`Page::analyse_with`].
+/// See [`Page::analyse_with`].
 pub fn join_with<A: Analyst>(
     findings: Vec<Finding>,
     options: Value,
@@ -115,7 +116,7 @@ pub fn join_with<A: Analyst>(
     analyse::<A>(&Subject::Pages(findings), &options, Some(MODEL), answer)
 }
 
-fn unasked() -> Result<Value, String> {
+fn no_model() -> Result<Value, String> {
     Err("there is no model".to_owned())
 }
 
@@ -125,7 +126,7 @@ fn analyse<A: Analyst>(
     model: Option<Model>,
     mut answer: impl FnMut(&Question) -> Result<Value, String>,
 ) -> Analysis {
-    // Each call has a fresh task, as in the host, where it is a fresh instance.
+    // Each call gets a new task, just as the host uses a new instance for each call.
     let task = || {
         Ok(Task {
             subject: subject.clone(),
@@ -151,15 +152,18 @@ fn analyse<A: Analyst>(
                 return analysis;
             }
         };
-        assert!(model.is_some(), "asked although there is no model");
+        assert!(
+            model.is_some(),
+            "the analyst asked a question without a model"
+        );
         check(&question, &memo);
-        let said = answer(&question);
+        let answered = answer(&question);
         analysis.questions.push(question);
         assert!(
             analysis.questions.len() <= QUESTIONS_MAX,
-            "asked more than {QUESTIONS_MAX} questions"
+            "the analyst asked more than {QUESTIONS_MAX} questions"
         );
-        let reply = match &said {
+        let reply = match &answered {
             Ok(value) => Reply::Answer(value.clone()),
             Err(reason) => Reply::Unavailable(reason),
         };
@@ -168,12 +172,12 @@ fn analyse<A: Analyst>(
     }
 }
 
-/// The bounds that the host holds a question to.
+/// Checks the limits that the host enforces for a question.
 fn check(question: &Question, memo: &[u8]) {
     let schema = question.schema.to_string();
     assert!(
         (1..=MESSAGES_MAX).contains(&question.messages.len()),
-        "a question of {} messages, 1 to {MESSAGES_MAX} are allowed",
+        "a question has {} messages, but must have 1 to {MESSAGES_MAX}",
         question.messages.len()
     );
     for (what, bytes, bytes_max) in [
@@ -183,20 +187,20 @@ fn check(question: &Question, memo: &[u8]) {
     ] {
         assert!(
             bytes <= bytes_max,
-            "{what} has {bytes} bytes, {bytes_max} are allowed"
+            "{what} has {bytes} bytes, more than {bytes_max}"
         );
     }
     assert!(
         question.schema.is_object() || question.schema.is_boolean(),
-        "the schema is `{schema}`"
+        "the schema must be an object or a boolean: `{schema}`"
     );
     assert!(
         !has_forbidden(&question.schema),
-        "the schema has `$ref`, `pattern` or `patternProperties`: `{schema}`"
+        "the schema contains `$ref`, `pattern` or `patternProperties`: `{schema}`"
     );
 }
 
-/// Whether a schema has a keyword that no model has to know.
+/// Whether a schema contains a keyword that models do not support.
 fn has_forbidden(schema: &Value) -> bool {
     match schema {
         Value::Object(keys) => keys.iter().any(|(key, value)| {

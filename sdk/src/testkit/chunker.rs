@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use crate::{Chunker, Failure, Span, options};
 
-/// Calls a chunker and checks its spans as the host does; the pieces of the text.
+/// Runs a chunker, checks its spans as the host does, and returns the pieces of the text.
 ///
 /// # Errors
-/// What the plugin answered, or [`Failure::InvalidOptions`] when its options type does not take them.
+/// The plugin's failure, or [`Failure::InvalidOptions`] if its options type rejects them.
 ///
 /// # Panics
-/// The spans are out of order, overlap, or cut a character.
+/// If the spans are out of order, overlap, or split a character.
 pub fn chunk<C: Chunker>(text: &str, options: Value) -> Result<Vec<&str>, Failure> {
     let spans = C::chunk(text, options::read(&options.to_string())?)?;
     let mut last = 0;
     let piece = |Span { start, end }: Span| {
         assert!(
             last <= start && start <= end,
-            "span {start}..{end} after {last}"
+            "span {start}..{end} starts before {last}"
         );
         last = end;
         text.get(start as usize..end as usize)
@@ -26,36 +26,41 @@ pub fn chunk<C: Chunker>(text: &str, options: Value) -> Result<Vec<&str>, Failur
     Ok(spans.into_iter().map(piece).collect())
 }
 
-/// Calls a chunker whose pieces have `value` units and are the whole text.
+/// Runs a chunker with pieces of `value` units that must add up to the text.
 ///
 /// # Panics
-/// The chunker failed, gave an empty piece, or the pieces are not the text.
+/// If the chunker fails, returns an empty piece, or the pieces are not the whole text.
 pub fn pieces<C: Chunker>(text: &str, value: u32) -> Vec<&str> {
     let pieces = chunk::<C>(text, json!({"value": value})).expect("pieces");
     assert!(!pieces.contains(&""), "a piece is empty: {pieces:?}");
-    assert!(pieces.concat() == text, "the pieces are not the text");
+    assert!(pieces.concat() == text, "the pieces are not the whole text");
     pieces
 }
 
-/// Checks what holds for every chunker with the option `value`: nothing gives no piece, a size of zero is refused by name, and the
-/// size when none is given is the one that the schema tells.
+/// Checks the rules for every chunker with the option `value`: an empty text has no pieces, a size
+/// of zero is rejected by name, and the default size is the one in the schema.
 ///
 /// # Panics
-/// One of these does not hold.
+/// If a rule is violated.
 pub fn check_size<C: Chunker>() {
-    assert!(pieces::<C>("", 1).is_empty(), "nothing gives no piece");
+    assert!(pieces::<C>("", 1).is_empty(), "an empty text has no pieces");
 
-    let refused = chunk::<C>("a", json!({"value": 0})).expect_err("a size of zero");
-    assert!(refused.to_string().contains("`value`"), "{refused}");
+    let rejected = chunk::<C>("a", json!({"value": 0})).expect_err("a size of zero");
+    assert!(rejected.to_string().contains("`value`"), "{rejected}");
 
     let schema: Value = serde_json::from_str(C::info().options_schema).expect("a JSON schema");
     let size = &schema["properties"]["value"]["default"];
     let text = "Some words.\n".repeat(1_000);
-    let told = chunk::<C>(&text, json!({"value": size}));
-    assert_eq!(chunk::<C>(&text, json!({})), told, "the default is {size}");
+    let with_default = chunk::<C>(&text, json!({"value": size}));
+    assert_eq!(
+        chunk::<C>(&text, json!({})),
+        with_default,
+        "the default is {size}"
+    );
 }
 
-/// Parts of texts that chunkers trip over: marks, fences, tables, joined characters, scripts without spaces.
+/// Fragments that are difficult for chunkers: markup, fences, tables, combining characters, scripts
+/// without spaces.
 const PARTS: [&str; 50] = [
     "Some words of text. And some more, as usual! ",
     "# Heading\n",
@@ -108,16 +113,17 @@ const PARTS: [&str; 50] = [
     "_",
     "\u{feff}",
 ];
-/// Length of the texts made of one part, in bytes.
+/// Length of the texts that repeat one fragment, in bytes.
 const LONG_BYTES: usize = 64 << 10;
-/// Texts of several parts, and the most parts of one.
+/// Number of mixed texts, and the maximum number of fragments in each.
 const MIXED_TEXTS: u64 = 2_000;
 const MIXED_PARTS: u64 = 40;
 
-/// Checks that the pieces of any text are the text: long texts of one thing, and mixtures. For chunkers with the option `value`.
+/// Checks that the pieces of any text add up to it, with long repetitive texts and with random
+/// mixtures. For chunkers with the option `value`.
 ///
 /// # Panics
-/// The pieces of one of them are not the text.
+/// If the pieces of a text are not the whole text.
 pub fn check_any_text<C: Chunker>() {
     for part in PARTS {
         let text = part.repeat(LONG_BYTES / part.len());
@@ -125,7 +131,7 @@ pub fn check_any_text<C: Chunker>() {
             pieces::<C>(&text, value);
         }
     }
-    // A generator of numbers that are random enough (xorshift64), the same ones every time.
+    // A pseudo-random number generator (xorshift64) with a fixed seed.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut below = |end: u64| {
         state ^= state << 13;

@@ -1,4 +1,4 @@
-//! Runs a provider adapter against replies that a test has written down.
+//! Runs a provider adapter against scripted replies.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use crate::provider::{
     Class, Exchange, Failure, Page, Provider, Reply, Request, Step, Task, resume, start,
 };
 
-/// A conversation: the requests that the adapter wanted sent, and how it ended.
+/// Record of a conversation: the adapter's requests and the outcome.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The requests in order, each with its pause, its memo, and what is sent when the conversation is given up.
+    /// Requests in order, each with its delay, its memo and its cancel request.
     pub exchanges: Vec<Exchange>,
-    /// The page, or why there is none; `None` when the replies were used up before the end.
+    /// The page or the failure; `None` if the replies ran out first.
     pub outcome: Option<Result<Page, Failure>>,
 }
 
@@ -32,7 +32,7 @@ pub fn reply<'a>(
     }
 }
 
-/// Talks with an adapter about a task, answering its requests with these replies in turn.
+/// Runs an adapter on a task, answering its requests with these replies in order.
 pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation {
     let mut replies = replies.iter();
     let mut conversation = Conversation {
@@ -71,15 +71,15 @@ impl Conversation {
     /// The first request.
     ///
     /// # Panics
-    /// There was none.
+    /// If there was none.
     pub fn first(&self) -> &Request {
         self.requests().first().expect("a request")
     }
 
-    /// The page that came of it.
+    /// The page.
     ///
     /// # Panics
-    /// It came to something else.
+    /// If the outcome is not a page.
     pub fn page(&self) -> &Page {
         match &self.outcome {
             Some(Ok(page)) => page,
@@ -87,10 +87,10 @@ impl Conversation {
         }
     }
 
-    /// The failure that came of it.
+    /// The failure.
     ///
     /// # Panics
-    /// It came to something else.
+    /// If the outcome is not a failure.
     pub fn failure(&self) -> &Failure {
         match &self.outcome {
             Some(Err(failure)) => failure,
@@ -98,17 +98,17 @@ impl Conversation {
         }
     }
 
-    /// Class of the failure that came of it.
+    /// Class of the failure.
     ///
     /// # Panics
-    /// It came to something else.
+    /// If the outcome is not a failure.
     pub fn class(&self) -> Class {
         self.failure().class
     }
 }
 
 impl Request {
-    /// Value of a query parameter, decoded.
+    /// Decoded value of a query parameter.
     pub fn query_value(&self, name: &str) -> Option<String> {
         let url = url::Url::parse(&self.url).ok()?;
         let mut pairs = url.query_pairs();
@@ -116,7 +116,7 @@ impl Request {
         found.map(|(_, value)| value.into_owned())
     }
 
-    /// The body as JSON; null when it is something else.
+    /// The body as JSON; null if it is not JSON.
     pub fn body_json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Lays a tree out as the contract's arrays.
+//! Converts a tree to the contract's arrays.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ impl Layout {
         layout
     }
 
-    /// Text that is not HTML as the host shows it: in one `pre` of the body.
+    /// A document for text that is not HTML, in a single `pre` element as the host builds it.
     pub(super) fn plain(text: &str, url: &str, media_type: &str) -> Self {
         let mut layout = Self::empty(url, media_type);
         for (parent, name) in ["html", "body", "pre"].into_iter().enumerate() {
@@ -59,7 +59,7 @@ impl Layout {
         layout
     }
 
-    /// The page of this tree.
+    /// Converts this tree.
     pub(super) fn of(document: &Handle, quirks: bool, url: &str, media_type: &str) -> Self {
         let mut layout = Self {
             quirks,
@@ -98,7 +98,7 @@ impl Layout {
         }
     }
 
-    /// The first `<base>` with an `href` that makes an address.
+    /// The first `<base>` whose `href` resolves to a URL.
     fn base_href(&self) -> Option<String> {
         let document = crate::Document::new(self.arrays());
         let mut bases = document

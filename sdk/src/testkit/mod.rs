@@ -57,38 +57,38 @@ pub fn page(html: &str) -> Page {
 }
 
 impl Page {
-    /// Sets the page's address.
+    /// Sets the URL of the page.
     #[must_use]
     pub fn url(mut self, url: &str) -> Self {
         self.url = url.to_owned();
         self.changed()
     }
 
-    /// Sets the `Content-Type`. Only HTML has a tree.
+    /// Sets the `Content-Type`. Only HTML has a full tree.
     #[must_use]
     pub fn content_type(mut self, content_type: &str) -> Self {
         self.content_type = content_type.to_owned();
         self.changed()
     }
 
-    /// Sets the body as received, when it is not the text in UTF-8.
+    /// Sets the body as received, if it differs from the text in UTF-8.
     #[must_use]
     pub fn body(mut self, body: &[u8]) -> Self {
         self.body = Some(body.to_vec());
         self
     }
 
-    /// Drops what a filter chose to drop, as the host does before it calls a format.
+    /// Applies a filter's mask, as the host does before it calls a format.
     #[must_use]
     pub fn masked(mut self, mask: Mask) -> Self {
         self.kept = mask.into_bits();
         self.changed()
     }
 
-    /// Drops every element that matches a selector, with what is in it.
+    /// Removes every element that matches a selector, with its content.
     ///
     /// # Panics
-    /// The selector does not parse.
+    /// If the selector does not parse.
     #[must_use]
     pub fn without(self, css: &str) -> Self {
         let mask = {
@@ -107,19 +107,19 @@ impl Page {
         Document::new(self.layout.get_or_init(|| self.lay_out()).arrays())
     }
 
-    /// Calls a format with these options.
+    /// Runs a format with these options.
     ///
     /// # Errors
-    /// What the plugin answered, or [`Failure::InvalidOptions`] when its options type does not take them.
+    /// The plugin's failure, or [`Failure::InvalidOptions`] if its options type rejects them.
     pub fn render<F: Format>(&self, options: Value) -> Result<Output, Failure> {
         let options = options::read(&options.to_string())?;
         F::render(&self.document(), self.source(&F::info()), options)
     }
 
-    /// Calls a format that makes text.
+    /// Runs a format that produces text.
     ///
     /// # Panics
-    /// The format failed, or made bytes.
+    /// If the format fails or produces bytes.
     pub fn render_text<F: Format>(&self, options: Value) -> String {
         match self.render::<F>(options) {
             Ok(Output::Text(text)) => text,
@@ -127,18 +127,18 @@ impl Page {
         }
     }
 
-    /// Calls a filter with these options.
+    /// Runs a filter with these options.
     ///
     /// # Errors
-    /// As [`render`](Self::render).
+    /// See [`render`](Self::render).
     pub fn keep<F: Filter>(&self, options: Value) -> Result<Mask, Failure> {
         F::keep(&self.document(), options::read(&options.to_string())?)
     }
 
-    /// Calls an extractor with these options; its answer as JSON.
+    /// Runs an extractor with these options and returns its result as JSON.
     ///
     /// # Errors
-    /// As [`render`](Self::render).
+    /// See [`render`](Self::render).
     pub fn extract<E: Extractor>(&self, options: Value) -> Result<Value, Failure> {
         let options = options::read(&options.to_string())?;
         let answer = E::extract(&self.document(), self.source(&E::info()), options)?;
@@ -164,9 +164,10 @@ impl Page {
             }
             _ => {
                 let empty = Layout::empty(&self.url, &media_type);
-                match Document::new(empty.arrays()).is_binary() {
-                    true => empty,
-                    false => Layout::plain(&self.text, &self.url, &media_type),
+                if Document::new(empty.arrays()).is_binary() {
+                    empty
+                } else {
+                    Layout::plain(&self.text, &self.url, &media_type)
                 }
             }
         };
@@ -174,7 +175,7 @@ impl Page {
         layout
     }
 
-    /// Only what the plugin asked for, as the host does it.
+    /// The parts of the source that the plugin requests, as the host passes them.
     fn source(&self, info: &crate::Info) -> Source<'_> {
         let mut source = Source {
             content_type: Cow::Borrowed(&self.content_type),

@@ -1,4 +1,4 @@
-//! A plain tree for html5ever to build: correctness over speed.
+//! A simple tree built by html5ever, for tests.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{Attribute, ExpandedName, ParseOpts, QualName, parse_document};
 
-/// What a node of the tree is.
+/// Data of a tree node.
 pub(super) enum Data {
     Document,
     Doctype(StrTendril),
@@ -41,7 +41,8 @@ fn node(data: Data) -> Handle {
     })
 }
 
-/// Parses a page the way the host does: scripting counts as off, so that `<noscript>` has a tree.
+/// Parses a page like the host does: with scripting disabled, so that the content of `<noscript>`
+/// is parsed. Returns the document and whether it is in quirks mode.
 pub(super) fn parse(html: &str) -> (Handle, bool) {
     let sink = Sink {
         document: node(Data::Document),
@@ -72,7 +73,7 @@ fn detach(child: &Handle) {
     }
 }
 
-/// Puts a child before position `at`, joined with the text in front of it when both are text.
+/// Inserts a child at position `at`; merges it with the preceding node if both are text.
 fn insert(parent: &Handle, at: usize, child: NodeOrText<Handle>) {
     let child = match child {
         NodeOrText::AppendNode(child) => child,
@@ -110,7 +111,7 @@ impl TreeSink for Sink {
     fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
         match &target.data {
             Data::Element { name, .. } => name.expanded(),
-            _ => unreachable!("the parser asks for names of elements only"),
+            _ => unreachable!("the parser requests names of elements only"),
         }
     }
 
@@ -153,9 +154,10 @@ impl TreeSink for Sink {
         child: NodeOrText<Handle>,
     ) {
         let has_parent = element.parent.borrow().upgrade().is_some();
-        match has_parent {
-            true => self.append_before_sibling(element, child),
-            false => self.append(previous, child),
+        if has_parent {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
         }
     }
 
@@ -172,7 +174,7 @@ impl TreeSink for Sink {
                 template_contents: Some(contents),
                 ..
             } => Rc::clone(contents),
-            _ => unreachable!("the parser asks for the contents of templates only"),
+            _ => unreachable!("the parser requests contents of templates only"),
         }
     }
 
@@ -189,7 +191,7 @@ impl TreeSink for Sink {
             detach(child);
         }
         let parent = sibling.parent.borrow().upgrade();
-        let parent = parent.expect("the parser names a sibling that has a parent");
+        let parent = parent.expect("the parser passes a sibling that has a parent");
         let at = parent
             .children
             .borrow()

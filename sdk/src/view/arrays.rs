@@ -1,12 +1,14 @@
-//! The parallel arrays of `wit/document/1`, borrowed. Only glue and hosts see them; authors see [`Document`](super::Document).
+//! The parallel arrays of `wit/document/1`, borrowed. Used by the glue and by hosts; authors use
+//! [`Document`](super::Document).
 
-/// A page as the contract carries it: every field is the field of that name of the record `document` in `wit/document/1`,
-/// and must obey its rules. Whoever lends the arrays keeps them until the view is gone; nothing is copied.
+/// A page in the contract's layout: every field corresponds to the field of that name in the record
+/// `document` of `wit/document/1`, and must follow its rules. The view borrows the arrays and
+/// copies nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrays<'a> {
-    /// Address of the page after redirects.
+    /// URL of the page after redirects.
     pub url: &'a str,
-    /// What relative addresses resolve against.
+    /// Base URL of the page.
     pub base: &'a str,
     /// Media type, lower case, without parameters.
     pub media_type: &'a str,
@@ -20,29 +22,29 @@ pub struct Arrays<'a> {
     pub ends: &'a [u32],
     /// Name-table entry of each element and doctype.
     pub names: &'a [u32],
-    /// First attribute of an element, first byte of a text.
+    /// First attribute of an element, first byte of a text node.
     pub starts: &'a [u32],
-    /// Number of attributes of an element, bytes of a text.
+    /// Number of attributes of an element, length in bytes of a text node.
     pub counts: &'a [u32],
     /// Name-table entry of each attribute.
     pub attribute_names: &'a [u32],
     /// First byte of each attribute's value.
     pub attribute_starts: &'a [u32],
-    /// Bytes of each attribute's value.
+    /// Length of each attribute's value in bytes.
     pub attribute_lengths: &'a [u32],
-    /// All names one after another.
+    /// All names, concatenated.
     pub name_text: &'a str,
-    /// One past each name's last byte.
+    /// End offset of each name.
     pub name_ends: &'a [u32],
     /// Namespace of each name.
     pub name_spaces: &'a [u8],
-    /// Text of text nodes, comments and attribute values.
+    /// Content of text nodes, comments and attribute values.
     pub text: &'a str,
-    /// Which nodes are kept, a bit a node; empty means all.
+    /// Bit mask of the nodes that remain after filtering; empty means all.
     pub kept: &'a [u8],
 }
 
-/// Node kinds as the contract numbers them.
+/// Node kinds, numbered as in the contract.
 pub mod kind {
     /// The document itself.
     pub const DOCUMENT: u8 = 0;
@@ -81,7 +83,7 @@ impl<'a> Arrays<'a> {
         &self.text[start as usize..(start + length) as usize]
     }
 
-    /// The nearest kept node that contains `node`; the document when nothing else does.
+    /// The nearest ancestor of `node` that has not been removed; ultimately the document.
     pub(crate) fn parent(&self, node: u32) -> u32 {
         let mut parent = self.parents[node as usize];
         while !self.is_kept(parent) {
@@ -90,7 +92,7 @@ impl<'a> Arrays<'a> {
         parent
     }
 
-    /// The first kept node in `from..end`, not going into kept ones.
+    /// The first remaining node in `from..end`, without descending into remaining nodes.
     #[inline]
     pub(crate) fn first_kept(&self, from: u32, end: u32) -> Option<u32> {
         if self.kept.is_empty() {
@@ -99,7 +101,8 @@ impl<'a> Arrays<'a> {
         (from..end).find(|&node| self.is_kept(node))
     }
 
-    /// For each kept node the index of its previous sibling, 0 for none. One pass over the page.
+    /// For each remaining node the index of its previous sibling, 0 for none. One pass over the
+    /// page.
     pub(super) fn previous_siblings(&self) -> Box<[u32]> {
         let n_nodes = self.kinds.len();
         let mut previous = vec![0; n_nodes];

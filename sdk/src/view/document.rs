@@ -21,17 +21,19 @@ const TEXTUAL: [&str; 8] = [
     "yaml",
 ];
 
-/// A parsed page. Making one costs next to nothing: it borrows the page's arrays, and nodes are small values that borrow it.
+/// A parsed page. Cheap to create: it borrows the page's arrays, and nodes are small values that
+/// borrow the document.
 pub struct Document<'a> {
     pub(super) arrays: Arrays<'a>,
-    /// For each entry of the name table the well-known HTML element it names.
+    /// For each name-table entry the well-known HTML element it names.
     pub(super) tags: Vec<Tag>,
     previous: OnceCell<Box<[u32]>>,
     base: OnceCell<Option<Base>>,
 }
 
 impl<'a> Document<'a> {
-    /// A view of these arrays. For the glue and for hosts; a test makes its page with `testkit::page`.
+    /// Creates a view of these arrays. For the glue and for hosts; tests create a page with
+    /// `testkit::page`.
     pub fn new(arrays: Arrays<'a>) -> Self {
         let tags = (0..arrays.name_ends.len() as u32)
             .map(|entry| match arrays.name_spaces[entry as usize] {
@@ -47,18 +49,18 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The arrays under this view, for hosts and benchmarks.
+    /// The underlying arrays, for hosts and benchmarks.
     #[doc(hidden)]
     pub fn arrays(&self) -> Arrays<'a> {
         self.arrays
     }
 
-    /// Address of the page after redirects, absolute.
+    /// Absolute URL of the page after redirects.
     pub fn url(&self) -> &'a str {
         self.arrays.url
     }
 
-    /// What relative addresses resolve against: the page's `<base href>`, otherwise its own address.
+    /// Base URL of the page: its `<base href>`, otherwise its own URL.
     pub fn base_url(&self) -> &'a str {
         self.arrays.base
     }
@@ -68,8 +70,8 @@ impl<'a> Document<'a> {
         self.arrays.media_type
     }
 
-    /// Whether the page is HTML. Other text (JSON, plain text) stands in one `pre`; the rest
-    /// (images, PDF) has an empty tree.
+    /// Whether the page is HTML. Other text (JSON, plain text) is in a single `pre` element;
+    /// anything else (images, PDF) has an empty tree.
     pub fn is_html(&self) -> bool {
         matches!(
             self.arrays.media_type,
@@ -92,12 +94,12 @@ impl<'a> Document<'a> {
         self.arrays.quirks
     }
 
-    /// Whether filters have dropped nodes of this page. `false` means that the view shows the page as it was served.
+    /// Whether filters have removed nodes of this page. If `false`, the view shows the whole page.
     pub fn is_filtered(&self) -> bool {
         !self.arrays.kept.is_empty()
     }
 
-    /// The document node, which all others stand in.
+    /// The document node, the root of the tree.
     pub fn root(&self) -> Node<'_> {
         Node::new(self, 0)
     }
@@ -121,7 +123,7 @@ impl<'a> Document<'a> {
         parent?.child_elements().find(|child| child.tag() == tag)
     }
 
-    /// Text of the first `<title>` element, white space folded. `None` without one.
+    /// Text of the first `<title>` element with white space collapsed; `None` if there is none.
     pub fn title(&self) -> Option<String> {
         let title = self
             .elements()
@@ -129,7 +131,7 @@ impl<'a> Document<'a> {
         Some(fold(&title.text()))
     }
 
-    /// All nodes of the page in document order, without the document node itself.
+    /// All nodes of the page in document order, except the document node itself.
     pub fn descendants(&self) -> Descendants<'_> {
         self.root().descendants()
     }
@@ -139,10 +141,12 @@ impl<'a> Document<'a> {
         self.descendants().filter_map(Node::as_element)
     }
 
-    /// All elements that match a CSS selector, in document order. The contents of a `<template>` are not searched.
+    /// All elements that match a CSS selector, in document order. Does not search the contents of
+    /// `<template>` elements.
     ///
     /// # Errors
-    /// The selector does not parse. To use one selector often, parse it once and call [`select_with`](Self::select_with).
+    /// If the selector does not parse. To use a selector repeatedly, parse it once and call
+    /// [`select_with`](Self::select_with).
     pub fn select(&self, css: &str) -> Result<Select<'_>, SelectorError> {
         Ok(self.select_with(&Selector::parse(css)?))
     }
@@ -152,14 +156,15 @@ impl<'a> Document<'a> {
         self.root().select_with(selector)
     }
 
-    /// Makes an address absolute: trims ASCII white space and resolves against the page's base. `None` when the result is no address.
+    /// Resolves a relative URL against the page's base URL, after trimming ASCII white space.
+    /// `None` if the result is not a valid URL.
     pub fn resolve(&self, href: &str) -> Option<String> {
         let href = href.trim_ascii();
         let quick = self.base().and_then(|base| base.join_plain(href));
         quick.or_else(|| self.resolve_url(href).map(String::from))
     }
 
-    /// [`resolve`](Self::resolve) as a parsed address.
+    /// Like [`resolve`](Self::resolve), but returns a parsed URL.
     pub fn resolve_url(&self, href: &str) -> Option<Url> {
         let href = href.trim_ascii();
         match self.base() {
@@ -190,7 +195,7 @@ impl fmt::Debug for Document<'_> {
     }
 }
 
-/// Text with every run of ASCII white space made one space, and none at the ends.
+/// Collapses every run of ASCII white space to one space and trims both ends.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_ascii_whitespace() {

@@ -5,11 +5,11 @@ use std::ops::Deref;
 
 use super::{Document, Node, Selector, SelectorError, Tag};
 
-/// An element: a [`Node`] (whose methods it has too) with a name and attributes.
+/// An element: a [`Node`] with a name and attributes. Dereferences to its node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Element<'a>(Node<'a>);
 
-/// Which vocabulary an element belongs to.
+/// Namespace of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Namespace {
     /// HTML.
@@ -37,19 +37,20 @@ impl<'a> Element<'a> {
         self.0.document.arrays.names[self.0.index as usize]
     }
 
-    /// The element's name: lower case for HTML, as the standard spells it for SVG (`foreignObject`).
+    /// Local name of the element: lower case for HTML, in the standard's spelling for SVG
+    /// (`foreignObject`).
     #[inline]
     pub fn name(self) -> &'a str {
         self.0.document.arrays.name(self.name_entry())
     }
 
-    /// The element's name as a value to `match` on; [`Tag::Other`] for SVG, MathML and unknown elements.
+    /// Tag of the element, to `match` on; [`Tag::Other`] for SVG, MathML and unknown elements.
     #[inline]
     pub fn tag(self) -> Tag {
         self.0.document.tags[self.name_entry() as usize]
     }
 
-    /// The vocabulary the element belongs to.
+    /// Namespace of the element.
     pub fn namespace(self) -> Namespace {
         match self.0.document.arrays.name_spaces[self.name_entry() as usize] {
             0 => Namespace::Html,
@@ -59,8 +60,8 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The value of an attribute; `None` when the element does not have it. Names are lower case in HTML; an attribute of SVG may carry
-    /// a prefix (`xlink:href`).
+    /// Value of an attribute; `None` if the element does not have it. Names are lower case in HTML;
+    /// SVG attributes may have a prefix (`xlink:href`).
     pub fn attr(self, name: &str) -> Option<&'a str> {
         let attributes = self.attrs();
         let arrays = &attributes.document.arrays;
@@ -74,7 +75,7 @@ impl<'a> Element<'a> {
         self.attr(name).is_some()
     }
 
-    /// The element's attributes, name and value, in source order.
+    /// Attributes of the element, name and value, in source order.
     #[inline]
     pub fn attrs(self) -> Attributes<'a> {
         let arrays = &self.0.document.arrays;
@@ -86,19 +87,19 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// The value of `id`.
+    /// Value of the `id` attribute.
     pub fn id(self) -> Option<&'a str> {
         self.attr("id")
     }
 
-    /// The words of `class`.
+    /// Names in the `class` attribute.
     pub fn classes(self) -> impl Iterator<Item = &'a str> {
         self.attr("class")
             .unwrap_or_default()
             .split_ascii_whitespace()
     }
 
-    /// Whether `class` has this word (case matters).
+    /// Whether the element has this class (case-sensitive).
     pub fn has_class(self, class: &str) -> bool {
         self.classes().any(|own| own == class)
     }
@@ -106,7 +107,7 @@ impl<'a> Element<'a> {
     /// Whether the element matches a CSS selector.
     ///
     /// # Errors
-    /// The selector does not parse.
+    /// If the selector does not parse.
     pub fn matches(self, css: &str) -> Result<bool, SelectorError> {
         Ok(self.matches_with(&Selector::parse(css)?))
     }
@@ -116,10 +117,10 @@ impl<'a> Element<'a> {
         selector.matches(self)
     }
 
-    /// The nearest element that matches a CSS selector: this one or one that contains it.
+    /// The nearest element that matches a CSS selector: this element or an ancestor.
     ///
     /// # Errors
-    /// The selector does not parse.
+    /// If the selector does not parse.
     pub fn closest(self, css: &str) -> Result<Option<Element<'a>>, SelectorError> {
         let selector = Selector::parse(css)?;
         Ok(std::iter::once(self)

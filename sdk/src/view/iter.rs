@@ -1,11 +1,11 @@
-//! Ways through the page.
+//! Iterators over the page.
 
 use selectors::matching::SelectorCaches;
 
 use super::arrays::kind;
 use super::{Element, Node, Selector, SelectorError, Steps};
 
-/// Children of a node in order.
+/// Iterator over the children of a node.
 #[derive(Clone, Debug)]
 pub struct Children<'a> {
     parent: Node<'a>,
@@ -33,7 +33,7 @@ impl<'a> Iterator for Children<'a> {
     }
 }
 
-/// Children of a node that are elements, in order.
+/// Iterator over the child elements of a node.
 #[derive(Clone, Debug)]
 pub struct ChildElements<'a>(Children<'a>);
 
@@ -51,7 +51,7 @@ impl<'a> Iterator for ChildElements<'a> {
     }
 }
 
-/// All nodes inside a node, in document order.
+/// Iterator over the descendants of a node, in document order.
 #[derive(Clone, Debug)]
 pub struct Descendants<'a> {
     root: Node<'a>,
@@ -68,7 +68,7 @@ impl<'a> Descendants<'a> {
         }
     }
 
-    /// Leaves out what is inside `node`, which this iterator gave last.
+    /// Skips the descendants of `node`, the node returned last.
     pub fn skip_inside(&mut self, node: Node<'a>) {
         self.next = self.next.max(node.end());
     }
@@ -88,17 +88,17 @@ impl<'a> Iterator for Descendants<'a> {
 /// A step of a [`Walk`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// A node begins.
+    /// The start of a node.
     Enter(Node<'a>),
-    /// An element, the contents of a template or the document ends. Nodes that cannot contain others only begin.
+    /// The end of an element, of a template's contents or of the document. Other nodes have no end.
     Leave(Node<'a>),
 }
 
-/// A way through a node and everything in it that tells where nodes begin and end.
+/// Depth-first walk over a node and its descendants that reports where nodes start and end.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
     root: Node<'a>,
-    /// Innermost node that has begun and not ended; `None` before the first and after the last step.
+    /// Innermost open node; `None` before the first and after the last step.
     open: Option<Node<'a>>,
     next: u32,
 }
@@ -112,14 +112,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Leaves out what is inside the element that has just begun; its end is still told.
+    /// Skips the content of the element just entered; its end is still reported.
     pub fn skip_children(&mut self) {
         if let Some(open) = self.open {
             self.next = self.next.max(open.end());
         }
     }
 
-    /// Leaves out the rest of the element that has just begun, its end too.
+    /// Skips the content and the end of the element just entered.
     pub fn skip_tree(&mut self) {
         if let Some(open) = self.open {
             self.close(open);
@@ -128,9 +128,10 @@ impl<'a> Walk<'a> {
 
     fn close(&mut self, node: Node<'a>) {
         self.next = node.end();
-        self.open = match node == self.root {
-            true => None,
-            false => node.parent(),
+        self.open = if node == self.root {
+            None
+        } else {
+            node.parent()
         };
     }
 
@@ -166,12 +167,12 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// Elements that match a selector, in document order.
+/// Iterator over the elements that match a selector, in document order.
 pub struct Select<'a> {
     inside: Descendants<'a>,
     selector: Selector,
     caches: SelectorCaches,
-    /// For each entry of the name table whether an element of that name can match; empty when any can.
+    /// For each name-table entry whether an element of that name can match; empty if any can.
     candidates: Vec<bool>,
 }
 
@@ -185,19 +186,19 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The matching elements, unless finding them takes more than these steps.
+    /// Collects the matching elements within a step budget.
     pub(super) fn within(mut self, steps: &Steps) -> Result<Vec<Element<'a>>, SelectorError> {
         let mut found = Vec::new();
         while let Some(element) = self.find_next(steps) {
             found.push(element);
         }
-        match steps.are_spent() {
-            true => Err(SelectorError::too_many_steps()),
-            false => Ok(found),
+        if steps.are_spent() {
+            return Err(SelectorError::too_many_steps());
         }
+        Ok(found)
     }
 
-    /// The next matching element; also `None` when the steps are used up.
+    /// The next matching element; `None` also if the steps are used up.
     fn find_next(&mut self, steps: &Steps) -> Option<Element<'a>> {
         let scope = self.inside.root.as_element();
         while let Some(node) = self.inside.next() {

@@ -1,10 +1,12 @@
-//! Which nodes of a page stay: the answer of a filter.
+//! Selection of nodes: the result of a filter.
 
 use super::{Document, Node};
 
-/// A choice of nodes. It begins with what earlier filters have left; a filter can only drop more.
+/// A selection of nodes. It starts with the nodes that earlier filters left; a filter can only
+/// remove more.
 ///
-/// Dropping a node by itself lets its children take its place; [`drop_tree`](Self::drop_tree) takes them along.
+/// If a single node is removed, its children take its place; [`drop_tree`](Self::drop_tree) removes
+/// them too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
     bits: Vec<u8>,
@@ -12,7 +14,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Everything that the page shows now.
+    /// Selects all nodes that are still in the document.
     pub fn of(document: &Document<'_>) -> Self {
         let n_nodes = document.arrays.kinds.len();
         let mut bits = document.arrays.kept.to_vec();
@@ -25,18 +27,18 @@ impl Mask {
         }
     }
 
-    /// Drops one node; its children take its place.
+    /// Removes one node; its children take its place.
     pub fn drop_node(&mut self, node: Node<'_>) {
         self.drop_range(node.index, node.index + 1);
     }
 
-    /// Drops a node and everything in it.
+    /// Removes a node and its descendants.
     pub fn drop_tree(&mut self, node: Node<'_>) {
         self.drop_range(node.index, node.end());
     }
 
-    /// Drops everything but these nodes with all that is in them, and the elements around them (so that the page keeps its
-    /// `<html>` and `<body>`). With no node at all, nothing stays.
+    /// Removes everything except these nodes, their descendants and their ancestor elements (so
+    /// that the page keeps `<html>` and `<body>`). Without any node, removes everything.
     pub fn keep_only<'a>(&mut self, nodes: impl IntoIterator<Item = Node<'a>>) {
         let mut wanted = vec![0; self.bits.len()];
         for node in nodes {
@@ -52,12 +54,12 @@ impl Mask {
         }
     }
 
-    /// Whether a node stays.
+    /// Whether a node is selected.
     pub fn keeps(&self, node: Node<'_>) -> bool {
         self.bits[node.index as usize / 8] & (1 << (node.index % 8)) != 0
     }
 
-    /// Number of nodes that stay.
+    /// Number of selected nodes.
     pub fn n_kept(&self) -> usize {
         let spare = self.bits.len() as u32 * 8 - self.n_nodes;
         let spare_bits = self
@@ -68,7 +70,7 @@ impl Mask {
         (ones - spare_bits) as usize
     }
 
-    /// The bits as the contract lays them out.
+    /// The selection as a bit mask in the contract's layout.
     #[doc(hidden)]
     pub fn into_bits(self) -> Vec<u8> {
         self.bits
@@ -83,7 +85,7 @@ fn set_range(bits: &mut [u8], start: u32, end: u32) {
     for_bytes(bits, start, end, |byte, bits| *byte |= bits);
 }
 
-/// Calls `change` for every byte that has bits of `start..end`, with those bits.
+/// Calls `change` for every byte that contains bits of `start..end`, with a mask of those bits.
 fn for_bytes(bytes: &mut [u8], start: u32, end: u32, change: impl Fn(&mut u8, u8)) {
     let mut at = start;
     while at < end {

@@ -1,4 +1,4 @@
-//! How selectors see an element.
+//! Adapts elements to the `selectors` crate.
 
 use selectors::OpaqueElement;
 use selectors::attr::{AttrSelectorOperation, CaseSensitivity, NamespaceConstraint};
@@ -12,14 +12,14 @@ use super::selector::{Css, PseudoClass, PseudoElement, Word};
 use super::{Element, Namespace, Node, Selector, Steps, Tag};
 
 impl Selector {
-    /// Whether the element matches.
+    /// Whether an element matches.
     pub fn matches(&self, element: Element<'_>) -> bool {
         let steps = Steps::new(u64::MAX);
         self.matches_in(element, None, &mut SelectorCaches::default(), &steps)
     }
 
-    /// Whether the element matches when `:scope` is `scope`. The caches belong to this very selector. When the steps are used up, the
-    /// answer means nothing.
+    /// Whether an element matches with `scope` as `:scope`. The caches must belong to this
+    /// selector. If the steps are used up, the result is meaningless.
     pub(super) fn matches_in<'a>(
         &self,
         element: Element<'a>,
@@ -27,9 +27,10 @@ impl Selector {
         caches: &mut SelectorCaches,
         steps: &'a Steps,
     ) -> bool {
-        let quirks = match element.document().is_quirks() {
-            true => QuirksMode::Quirks,
-            false => QuirksMode::NoQuirks,
+        let quirks = if element.document().is_quirks() {
+            QuirksMode::Quirks
+        } else {
+            QuirksMode::NoQuirks
         };
         let mut context = MatchingContext::new(
             MatchingMode::Normal,
@@ -47,7 +48,7 @@ impl Selector {
     }
 }
 
-/// One address an element: that of its entry in the array of kinds.
+/// A unique address for each element: that of its entry in the array of kinds.
 fn identity(element: Element<'_>) -> OpaqueElement {
     let node = element.node();
     OpaqueElement::new(&node.document.arrays.kinds[node.index as usize])
@@ -62,18 +63,19 @@ const fn namespace_url(namespace: Namespace) -> &'static str {
     }
 }
 
-/// An element as the `selectors` crate wants it; a type of its own keeps that crate's methods out of the author's sight. Once its
-/// steps are used up, it has neither neighbours nor attributes, which ends any search soon.
+/// An element as the `selectors` crate needs it; a separate type hides that crate's methods from
+/// authors. Once the steps are used up it has no neighbours and no attributes, which ends any
+/// search soon.
 #[derive(Clone, Copy, Debug)]
 struct Matched<'a> {
     element: Element<'a>,
     steps: &'a Steps,
 }
 
-/// Bytes of an attribute's value that cost one step.
-const BYTES_A_STEP: usize = 32;
+/// Bytes of an attribute's value that count as one step.
+const BYTES_PER_STEP: usize = 32;
 
-/// What it costs to go to another element, which is then matched against a part of the selector.
+/// Steps for moving to another element, which is then matched against a part of the selector.
 const NEIGHBOUR_STEPS: u64 = 3;
 
 impl<'a> Matched<'a> {
@@ -92,9 +94,9 @@ impl<'a> Matched<'a> {
             .map(|element| self.at(element))
     }
 
-    /// Whether there are steps to look at a value of this length.
+    /// Whether there are enough steps left to read this value.
     fn may_read(self, value: &str) -> bool {
-        self.steps.spend(1 + (value.len() / BYTES_A_STEP) as u64)
+        self.steps.spend(1 + (value.len() / BYTES_PER_STEP) as u64)
     }
 }
 
@@ -159,7 +161,7 @@ impl selectors::Element for Matched<'_> {
     }
 
     fn is_same_type(&self, other: &Self) -> bool {
-        // One entry of the name table is one name in one namespace.
+        // A name-table entry identifies a name in one namespace.
         self.name_entry() == other.name_entry()
             || (self.name() == other.name() && self.namespace() == other.namespace())
     }
@@ -294,8 +296,9 @@ fn can_be_required(element: Element<'_>) -> bool {
     matches!(element.tag(), Tag::Input | Tag::Select | Tag::Textarea)
 }
 
-/// HTML, "disabled": by its own attribute, by a disabled `optgroup` around an option, or by a disabled `fieldset` around it unless
-/// it stands in that fieldset's first legend.
+/// Whether the element is disabled as defined by HTML: by its own attribute, by a disabled
+/// `optgroup` around an option, or by a disabled `fieldset` around it, unless it is inside that
+/// fieldset's first legend.
 fn is_disabled(element: Element<'_>, steps: &Steps) -> bool {
     if element.has_attr("disabled") {
         return true;
@@ -325,7 +328,7 @@ fn is_disabled(element: Element<'_>, steps: &Steps) -> bool {
     false
 }
 
-/// Whether the nearest `lang` is this language or one of its variants (`en-GB` for `en`).
+/// Whether the nearest `lang` is this language or a variant of it (`en-GB` for `en`).
 fn is_in_language(element: Element<'_>, language: &str) -> bool {
     let own = std::iter::once(element)
         .chain(element.ancestors())
@@ -340,7 +343,7 @@ fn is_in_language(element: Element<'_>, language: &str) -> bool {
 }
 
 impl<'a> Node<'a> {
-    /// Whether this node is, or stands inside, the contents of a `<template>`.
+    /// Whether this node is, or is inside, the contents of a `<template>`.
     pub fn is_in_template(self) -> bool {
         std::iter::successors(Some(self), |node| node.parent())
             .any(|node| node.kind() == super::Kind::TemplateContents)

@@ -1,7 +1,7 @@
-//! The parsed page as an author sees it: a [`Document`] of [`Node`]s and [`Element`]s.
+//! The parsed page in the author's view: a [`Document`] of [`Node`]s and [`Element`]s.
 //!
-//! All of it shows only what filters have kept: a dropped node is nowhere to be seen, and when a dropped element has kept
-//! descendants, they stand in its place.
+//! It shows only what filters have left: a removed node is invisible, and if a removed element has
+//! remaining descendants, they take its place.
 
 pub mod arrays;
 mod base;

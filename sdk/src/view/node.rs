@@ -8,14 +8,14 @@ use super::{
     Steps, Walk,
 };
 
-/// A node of a page: a small value to pass around freely.
+/// A node of a page; a small `Copy` value.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     pub(super) document: &'a Document<'a>,
     pub(crate) index: u32,
 }
 
-/// What a node is, with what it carries.
+/// Kind of a node, with its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'a> {
     /// The document itself.
@@ -24,11 +24,11 @@ pub enum Kind<'a> {
     Doctype(&'a str),
     /// An element.
     Element(Element<'a>),
-    /// Text, character references already decoded, white space as in the source.
+    /// Text with character references decoded and white space as in the source.
     Text(&'a str),
-    /// A comment, without its marks.
+    /// A comment, without its delimiters.
     Comment(&'a str),
-    /// The contents of a `<template>`: the one child of that element, not part of the page as shown.
+    /// The contents of a `<template>`: the only child of that element, never rendered.
     TemplateContents,
     /// A processing instruction.
     ProcessingInstruction(&'a str),
@@ -49,7 +49,7 @@ impl<'a> Node<'a> {
         self.document.arrays.ends[self.index as usize]
     }
 
-    /// Nodes of the page from this one to the last inside it, dropped ones too.
+    /// Number of nodes in this subtree, including removed ones.
     pub(super) fn n_nodes(self) -> u32 {
         self.end() - self.index
     }
@@ -65,7 +65,7 @@ impl<'a> Node<'a> {
         self.document
     }
 
-    /// What the node is.
+    /// Kind and content of the node.
     #[inline]
     pub fn kind(self) -> Kind<'a> {
         match self.raw_kind() {
@@ -82,44 +82,44 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The node as an element, when it is one.
+    /// This node as an element, if it is one.
     #[inline]
     pub fn as_element(self) -> Option<Element<'a>> {
         (self.raw_kind() == kind::ELEMENT).then(|| Element::new(self))
     }
 
-    /// The text of a text node; `None` for every other node.
+    /// Text of a text node; `None` for other nodes.
     #[inline]
     pub fn as_text(self) -> Option<&'a str> {
         (self.raw_kind() == kind::TEXT).then(|| self.raw_text())
     }
 
-    /// The text of a comment; `None` for every other node.
+    /// Text of a comment; `None` for other nodes.
     pub fn as_comment(self) -> Option<&'a str> {
         (self.raw_kind() == kind::COMMENT).then(|| self.raw_text())
     }
 
-    /// The node that contains this one; `None` for the document.
+    /// Parent of this node; `None` for the document.
     pub fn parent(self) -> Option<Node<'a>> {
         (self.index != 0).then(|| Self::new(self.document, self.document.arrays.parent(self.index)))
     }
 
-    /// The element that contains this node, when its parent is one.
+    /// Parent of this node, if it is an element.
     pub fn parent_element(self) -> Option<Element<'a>> {
         self.parent()?.as_element()
     }
 
-    /// The elements that contain this node, innermost first.
+    /// Ancestor elements of this node, innermost first.
     pub fn ancestors(self) -> impl Iterator<Item = Element<'a>> {
         std::iter::successors(self.parent_element(), |element| element.parent_element())
     }
 
-    /// The node's children in order.
+    /// Children of this node, in order.
     pub fn children(self) -> Children<'a> {
         Children::new(self)
     }
 
-    /// The node's children that are elements, in order.
+    /// Child elements of this node, in order.
     pub fn child_elements(self) -> ChildElements<'a> {
         ChildElements::new(self)
     }
@@ -129,46 +129,47 @@ impl<'a> Node<'a> {
         self.children().next()
     }
 
-    /// All nodes inside this one in document order, without itself.
+    /// All descendants of this node in document order, without the node itself.
     pub fn descendants(self) -> Descendants<'a> {
         Descendants::new(self)
     }
 
-    /// Goes through this node and everything in it, telling where nodes begin and end: the way to write a renderer
+    /// Walks this node and its descendants, reporting where nodes start and end; lets a renderer do
     /// without recursion.
     pub fn walk(self) -> Walk<'a> {
         Walk::new(self)
     }
 
-    /// The node that follows this one under the same parent.
+    /// The next sibling.
     pub fn next_sibling(self) -> Option<Node<'a>> {
         let parent_end = self.parent()?.end();
         let next = self.document.arrays.first_kept(self.end(), parent_end)?;
         Some(Self::new(self.document, next))
     }
 
-    /// The node that stands before this one under the same parent.
+    /// The previous sibling.
     pub fn previous_sibling(self) -> Option<Node<'a>> {
         let previous = self.document.previous_sibling(self.index)?;
         Some(Self::new(self.document, previous))
     }
 
-    /// The element that follows this node under the same parent.
+    /// The next sibling that is an element.
     pub fn next_element(self) -> Option<Element<'a>> {
         std::iter::successors(self.next_sibling(), |node| node.next_sibling())
             .find_map(Node::as_element)
     }
 
-    /// The element that stands before this node under the same parent.
+    /// The previous sibling that is an element.
     pub fn previous_element(self) -> Option<Element<'a>> {
         std::iter::successors(self.previous_sibling(), |node| node.previous_sibling())
             .find_map(Node::as_element)
     }
 
-    /// All elements inside this node that match a CSS selector, in document order. `:scope` is this node when it is an element.
+    /// All elements inside this node that match a CSS selector, in document order. `:scope` is this
+    /// node if it is an element.
     ///
     /// # Errors
-    /// The selector does not parse.
+    /// If the selector does not parse.
     pub fn select(self, css: &str) -> Result<Select<'a>, SelectorError> {
         Ok(self.select_with(&Selector::parse(css)?))
     }
@@ -178,11 +179,10 @@ impl<'a> Node<'a> {
         Select::new(self, selector.clone())
     }
 
-    /// All elements inside this node that match a parsed selector, in document order, found within a budget of steps that other
-    /// searches may share.
+    /// Like [`select_with`](Self::select_with), within a step budget that other searches may share.
     ///
     /// # Errors
-    /// The steps are used up.
+    /// If the steps are used up.
     pub fn select_within(
         self,
         selector: &Selector,
@@ -191,8 +191,9 @@ impl<'a> Node<'a> {
         Select::new(self, selector.clone()).within(steps)
     }
 
-    /// The text inside this node, joined as it stands: for a text node its own text, for others that of all text nodes in them,
-    /// scripts and styles included, contents of a `<template>` not (the `textContent` of the DOM).
+    /// Concatenated text of all text nodes inside this node, including scripts and styles but not
+    /// the contents of `<template>` elements (the DOM's `textContent`). For a text node, its own
+    /// text.
     pub fn text(self) -> String {
         let mut text = String::new();
         if let Some(own) = self.as_text() {

@@ -1,4 +1,4 @@
-//! CSS selectors: what parses, and why something does not.
+//! CSS selectors: parsing and error messages.
 
 use std::fmt;
 
@@ -13,12 +13,13 @@ use selectors::parser::{
 
 use super::Document;
 
-/// A parsed CSS selector (a list with commas is one selector): Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
-/// `:nth-child(… of …)` and the like. Parse it once when it is used often.
+/// A parsed CSS selector or selector list: Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
+/// `:nth-child(… of …)` and so on. To use a selector repeatedly, parse it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector(pub(super) SelectorList<Css>);
 
-/// Why a selector does not parse, or why a search was given up: lower case, without the selector itself.
+/// Why a selector does not parse, or why a search was stopped: lower case, without the selector
+/// itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorError {
     reason: String,
@@ -28,7 +29,8 @@ impl Selector {
     /// Parses a selector.
     ///
     /// # Errors
-    /// The text is no selector, or uses a pseudo-class that has no meaning for a page at rest; the error says which.
+    /// If the text is not a selector, or uses a pseudo-class that has no meaning for a static page;
+    /// the error says which.
     pub fn parse(css: &str) -> Result<Self, SelectorError> {
         let grammar = Grammar {
             unknown: std::cell::RefCell::default(),
@@ -40,7 +42,8 @@ impl Selector {
             })
     }
 
-    /// For each entry of the name table whether an element of that name can match; empty when the selector does not say.
+    /// For each name-table entry whether an element of that name can match; empty if the selector
+    /// does not tell.
     pub(super) fn candidates(&self, document: &Document<'_>) -> Vec<bool> {
         let mut candidates = vec![false; document.tags.len()];
         for selector in self.0.slice() {
@@ -86,15 +89,15 @@ impl std::error::Error for SelectorError {}
 fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
     use SelectorParseErrorKind as Kind;
     let reason = match &error.kind {
-        ParseErrorKind::Basic(BasicParseErrorKind::EndOfInput) => "it ends too early",
-        ParseErrorKind::Basic(BasicParseErrorKind::TooManyNestedBlocks) => {
-            "it is nested too deeply"
-        }
-        ParseErrorKind::Basic(_) => "it has a character where none of its kind may stand",
+        ParseErrorKind::Basic(BasicParseErrorKind::EndOfInput) => "unexpected end",
+        ParseErrorKind::Basic(BasicParseErrorKind::TooManyNestedBlocks) => "nested too deeply",
+        ParseErrorKind::Basic(_) => "unexpected character",
         ParseErrorKind::Custom(kind) => match kind {
             Kind::EmptySelector => "a selector is missing",
             Kind::DanglingCombinator => "a combinator has nothing after it",
-            Kind::NonCompoundSelector => "a combinator stands where only a compound selector may",
+            Kind::NonCompoundSelector => {
+                "a combinator is not allowed here, only a compound selector"
+            }
             Kind::UnsupportedPseudoClassOrElement if !unknown.is_empty() => {
                 return format!("the pseudo-class or pseudo-element `{unknown}` is not supported");
             }
@@ -113,13 +116,13 @@ fn reason(error: &ParseError<SelectorParseErrorKind>, unknown: &str) -> String {
             Kind::BadValueInAttr => {
                 "an attribute selector needs a name or a quoted string as its value"
             }
-            _ => "it has a part that may not stand where it stands",
+            _ => "a part is not allowed here",
         },
     };
     reason.to_owned()
 }
 
-/// The types of our selectors.
+/// Type parameters of the selectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Css;
 
@@ -147,7 +150,7 @@ impl ToCss for Word {
 
 impl PrecomputedHash for Word {
     fn precomputed_hash(&self) -> u32 {
-        // FNV-1a.
+        // FNV-1a hash.
         self.0.bytes().fold(0x811c_9dc5, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         })
@@ -167,10 +170,10 @@ impl SelectorImpl for Css {
     type PseudoElement = PseudoElement;
 }
 
-/// Pseudo-classes that a page at rest can answer.
+/// Pseudo-classes that are meaningful for a static page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PseudoClass {
-    /// `:any-link` and `:link`: nothing has been visited.
+    /// `:any-link` and `:link`: no link counts as visited.
     Link,
     Checked,
     Disabled,
@@ -179,7 +182,7 @@ pub(super) enum PseudoClass {
     Optional,
     /// `:lang(en)`, lower case.
     Lang(Box<str>),
-    /// `:hover` and others that need a person; they parse, and match nothing.
+    /// `:hover` and other pseudo-classes that need interaction; they parse but never match.
     Never(&'static str),
 }
 
@@ -208,7 +211,7 @@ impl NonTSPseudoClass for PseudoClass {
     }
 }
 
-/// There are none: a page at rest has elements only.
+/// Empty, because a static page has no pseudo-elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PseudoElement {}
 
@@ -220,14 +223,14 @@ impl ToCss for PseudoElement {
 
 impl selectors::parser::PseudoElement for PseudoElement {}
 
-/// What our selectors may contain.
+/// The selector syntax that is accepted.
 struct Grammar {
-    /// The pseudo-class or pseudo-element that was refused, for the error.
+    /// The rejected pseudo-class or pseudo-element, for the error message.
     unknown: std::cell::RefCell<String>,
 }
 
 impl Grammar {
-    fn refuse<T>(&self, spelling: String) -> Result<T, ParseError<SelectorParseErrorKind>> {
+    fn reject<T>(&self, spelling: String) -> Result<T, ParseError<SelectorParseErrorKind>> {
         self.unknown.replace(spelling);
         Err(ParseError::custom(
             SelectorParseErrorKind::UnsupportedPseudoClassOrElement,
@@ -266,7 +269,7 @@ impl<'i> Parser<'i> for Grammar {
     }
 
     fn allow_forgiving_selectors(&self) -> bool {
-        // A caller who mistypes `:is(…)` should hear of it.
+        // Report a mistyped `:is(…)` to the caller instead of ignoring it.
         false
     }
 
@@ -284,7 +287,7 @@ impl<'i> Parser<'i> for Grammar {
             "optional" => PseudoClass::Optional,
             _ => match NEVER.iter().find(|&&never| never == lower) {
                 Some(never) => PseudoClass::Never(never),
-                None => return self.refuse(format!(":{name}")),
+                None => return self.reject(format!(":{name}")),
             },
         })
     }
@@ -296,7 +299,7 @@ impl<'i> Parser<'i> for Grammar {
         _after_part: bool,
     ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
         if !name.eq_ignore_ascii_case("lang") {
-            return self.refuse(format!(":{name}()"));
+            return self.reject(format!(":{name}()"));
         }
         let language = parser.expect_ident_or_string()?.to_ascii_lowercase();
         Ok(PseudoClass::Lang(language.into()))
@@ -306,7 +309,7 @@ impl<'i> Parser<'i> for Grammar {
         &self,
         name: CowRcStr<'i>,
     ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
-        self.refuse(format!("::{name}"))
+        self.reject(format!("::{name}"))
     }
 
     fn parse_functional_pseudo_element(
@@ -314,6 +317,6 @@ impl<'i> Parser<'i> for Grammar {
         name: CowRcStr<'i>,
         _arguments: &mut CssParser<'i>,
     ) -> Result<PseudoElement, ParseError<SelectorParseErrorKind>> {
-        self.refuse(format!("::{name}()"))
+        self.reject(format!("::{name}()"))
     }
 }

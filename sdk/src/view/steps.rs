@@ -1,25 +1,26 @@
-//! A budget for work on a page.
+//! Step budget for selectors and XPath expressions.
 
 use std::cell::Cell;
 
-/// Steps that selectors and XPath expressions may take on a page: about one a node, attribute or 32 bytes of text looked at, a few for
-/// going from an element to its neighbour in CSS. A budget may be shared by several; it only shrinks.
+/// Steps that selectors and XPath expressions may take on a page: about one per node, attribute or
+/// 32 bytes of text examined, and a few for moving from an element to its neighbour in CSS. Several
+/// evaluations may share a budget; it only shrinks.
 #[derive(Clone, Debug)]
 pub struct Steps {
     left: Cell<u64>,
 }
 
 impl Steps {
-    /// What one evaluation may take where nobody says otherwise. A large page has a million nodes, and an ordinary path over all of it
-    /// takes two to five steps a node.
+    /// Default budget of one evaluation. A large page has a million nodes, and a typical path over
+    /// all of them takes two to five steps per node.
     pub const MAX: u64 = 20_000_000;
 
-    /// A budget of `n` steps.
+    /// Creates a budget of `n` steps.
     pub const fn new(n: u64) -> Self {
         Self { left: Cell::new(n) }
     }
 
-    /// Takes `n` steps; `false`, now and from then on, when there are not so many left.
+    /// Takes `n` steps. Returns `false`, now and from then on, if not enough are left.
     #[inline]
     pub fn spend(&self, n: u64) -> bool {
         let left = self.left.get();

@@ -1,8 +1,8 @@
-//! What an element's `style` attribute says.
+//! Parses an element's `style` attribute.
 
 use super::Element;
 
-/// Declarations of an inline style in source order; see [`Element::style`].
+/// Iterator over the declarations of an inline style in source order; see [`Element::style`].
 #[derive(Clone, Debug)]
 pub struct Declarations<'a> {
     rest: &'a str,
@@ -11,21 +11,22 @@ pub struct Declarations<'a> {
 /// One declaration of an inline style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration<'a> {
-    /// Name of the property as the page spells it; compare without case.
+    /// Property name in the page's spelling; compare ignoring case.
     pub property: &'a str,
-    /// The value as the page spells it, white space trimmed, without `!important`.
+    /// Value in the page's spelling, trimmed, without `!important`.
     pub value: &'a str,
-    /// Whether it is marked `!important`.
+    /// Whether it is `!important`.
     pub is_important: bool,
 }
 
 impl<'a> Declarations<'a> {
-    /// The declarations of the text of a `style` attribute.
+    /// Parses the text of a `style` attribute.
     pub fn of(style: &'a str) -> Self {
         Self { rest: style }
     }
 
-    /// The value that counts for a property, given in lower case: the last one, an `!important` one before others.
+    /// The effective value of a property, given in lower case: the last one, with `!important`
+    /// taking precedence.
     pub fn value(self, property: &str) -> Option<&'a str> {
         let mut counts: Option<Declaration<'a>> = None;
         for declaration in self.filter(|own| own.property.eq_ignore_ascii_case(property)) {
@@ -66,7 +67,7 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// Where the first declaration ends: at a semicolon that stands neither in brackets nor in quotes.
+/// End of the first declaration: a semicolon outside brackets and quotes.
 fn declaration_end(style: &str) -> usize {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, byte) in style.bytes().enumerate() {
@@ -83,17 +84,17 @@ fn declaration_end(style: &str) -> usize {
 }
 
 impl<'a> Element<'a> {
-    /// The declarations of the element's `style` attribute; none without one.
+    /// Declarations of the element's `style` attribute; none without one.
     pub fn styles(self) -> Declarations<'a> {
         Declarations::of(self.attr("style").unwrap_or_default())
     }
 
-    /// The value that the element's own `style` gives a property, whose name is given in lower case.
+    /// Value of a property, given in lower case, in the element's own `style`.
     pub fn style(self, property: &str) -> Option<&'a str> {
         self.styles().value(property)
     }
 
-    /// Whether the element's own `style` makes it a block: it begins and ends a line whatever its name.
+    /// Whether the element's own `style` makes it a block, whatever its name.
     pub fn is_styled_as_block(self) -> bool {
         const BLOCKS: &[&str] = &["block", "flex", "grid", "list-item", "table", "flow-root"];
         self.style("display")

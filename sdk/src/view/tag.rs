@@ -1,4 +1,4 @@
-//! The elements of HTML as values.
+//! The elements of HTML as an enum.
 
 macro_rules! tags {
     ($($variant:ident $name:literal)*) => {
@@ -12,12 +12,12 @@ macro_rules! tags {
             Other,
         }
 
-        /// Every name with its tag, in the order of the names.
+        /// All names with their tags, sorted by name.
         const TAGS: &[(&str, Tag)] = &[$(($name, Tag::$variant)),*];
     };
 }
 
-// In the order of the names: they are searched by halves.
+// Sorted by name for binary search.
 tags! {
     A "a"
     Abbr "abbr"
@@ -158,7 +158,7 @@ tags! {
 }
 
 impl Tag {
-    /// The tag of an HTML element's name, given in lower case.
+    /// Tag of an HTML element, given its name in lower case.
     pub fn of(name: &str) -> Self {
         match TAGS.binary_search_by_key(&name, |&(known, _)| known) {
             Ok(found) => TAGS[found].1,
@@ -166,12 +166,12 @@ impl Tag {
         }
     }
 
-    /// The element's name; empty for [`Tag::Other`].
+    /// Name of the element; empty for [`Tag::Other`].
     pub fn name(self) -> &'static str {
         TAGS.get(self as usize).map_or("", |&(name, _)| name)
     }
 
-    /// Whether the element begins and ends a line of its own when a browser shows it with its built-in style.
+    /// Whether browsers display the element as a block by default.
     pub const fn is_block(self) -> bool {
         matches!(
             self,
@@ -230,7 +230,7 @@ impl Tag {
         )
     }
 
-    /// Whether the element can have no content and no end tag: `<br>`, `<img>` and so on.
+    /// Whether the element is void, without content and end tag: `<br>`, `<img>` and so on.
     pub const fn is_void(self) -> bool {
         matches!(
             self,
@@ -255,7 +255,7 @@ impl Tag {
         )
     }
 
-    /// Whether the element's text is written without character references: scripts, styles and the like.
+    /// Whether the element's text contains no character references: scripts, styles and so on.
     pub const fn is_raw_text(self) -> bool {
         matches!(
             self,
@@ -269,7 +269,7 @@ impl Tag {
         )
     }
 
-    /// Whether a browser that runs scripts never shows what is in the element.
+    /// Whether a browser with scripting enabled never renders the element's content.
     pub const fn is_never_shown(self) -> bool {
         matches!(
             self,

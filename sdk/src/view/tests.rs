@@ -1,4 +1,4 @@
-//! The view on small pages; `testkit` makes them.
+//! Tests the view on small pages.
 
 use crate::testkit::{self, Page};
 use crate::{Kind, Mask, Namespace, Node, Selector, Step, Steps, Tag};
@@ -90,13 +90,13 @@ fn a_selector_that_does_not_parse_says_why() {
                 "svg|a",
                 "a namespace prefix is not declared (only `*|` can be used)",
             ),
-            ("a!", "it has a character where none of its kind may stand"),
+            ("a!", "unexpected character"),
         ],
     );
     let deep = ":not(".repeat(100_000);
     assert_eq!(
         Selector::parse(&deep).unwrap_err().to_string(),
-        "it is nested too deeply"
+        "nested too deeply"
     );
 }
 
@@ -122,7 +122,7 @@ fn foreign_elements_keep_their_names() {
 }
 
 #[test]
-fn a_dropped_node_gives_its_place_to_its_children() {
+fn the_children_of_a_dropped_node_take_its_place() {
     let page = testkit::page("<body><p>a</p><div><p>b</p>c<p>d</p></div><p>e</p>");
     let document = page.document();
     let mut mask = Mask::of(&document);
@@ -142,7 +142,7 @@ fn a_dropped_node_gives_its_place_to_its_children() {
 }
 
 #[test]
-fn a_mask_keeps_only_what_it_is_told_with_the_elements_around() {
+fn keep_only_keeps_nodes_and_their_ancestors() {
     let page = testkit::page("<title>t</title><body><nav>n</nav><main><p>m<b>b</b></p></main>");
     let document = page.document();
     let mut mask = Mask::of(&document);
@@ -156,7 +156,7 @@ fn a_mask_keeps_only_what_it_is_told_with_the_elements_around() {
 }
 
 #[test]
-fn a_walk_tells_where_elements_begin_and_end() {
+fn a_walk_reports_where_elements_begin_and_end() {
     let page = testkit::page("<body><p>a<br>b</p><i>c</i>").without("i");
     let document = page.document();
     let steps: String = document
@@ -176,7 +176,7 @@ fn a_walk_tells_where_elements_begin_and_end() {
 }
 
 #[test]
-fn a_walk_can_leave_out_the_inside_of_an_element() {
+fn a_walk_can_skip_the_content_of_an_element() {
     let page = testkit::page("<body><p>a<b>b</b></p>c");
     let document = page.document();
     let mut walk = document.body().unwrap().walk();
@@ -193,7 +193,7 @@ fn a_walk_can_leave_out_the_inside_of_an_element() {
 }
 
 #[test]
-fn addresses_resolve_against_the_base() {
+fn urls_resolve_against_the_base_url() {
     let page = testkit::page("<base href='/docs/'><p>").url("https://example.com/a/b?c");
     let document = page.document();
     assert_eq!(document.base_url(), "https://example.com/docs/");
@@ -210,7 +210,8 @@ fn addresses_resolve_against_the_base() {
 
 #[test]
 fn many_siblings_are_matched_in_linear_time() {
-    // Only a release build can show it: the selectors crate's own assertions are quadratic.
+    // Quadratic time would only show in a release build; in debug builds the selectors crate's own
+    // assertions are quadratic.
     let n_siblings = if cfg!(debug_assertions) { 500 } else { 100_000 };
     let page = testkit::page(&"<p>x</p>".repeat(n_siblings));
     let document = page.document();
@@ -253,7 +254,7 @@ fn a_search_ends_when_its_steps_are_used_up() {
 }
 
 #[test]
-fn text_that_is_not_html_stands_in_a_pre_and_other_pages_are_empty() {
+fn plain_text_is_in_a_pre_and_binary_pages_are_empty() {
     let json = testkit::page("{}\n").content_type("application/json");
     assert_eq!(selected(&json, "html > body > pre"), "{}\n");
     let image = testkit::page("").content_type("image/png");

@@ -1,39 +1,40 @@
-//! The page's text as a reader sees it.
+//! Text of a page as a reader sees it.
 
 use super::{Document, Element, Kind, Namespace, Node, Step, Tag, Walk};
 
 impl Document<'_> {
-    /// The page's text as a reader sees it: blocks on lines of their own, paragraphs apart, lists with their marks, table cells apart by
-    /// a tab, white space folded outside `<pre>`, nothing hidden. Without line breaks at the ends.
+    /// Text of the page as a reader sees it: each block on its own line, paragraphs separated by a
+    /// blank line, list markers, table cells separated by a tab, white space collapsed outside
+    /// `<pre>`, hidden content omitted. Trimmed of line breaks.
     pub fn text(&self) -> String {
         self.root().visible_text()
     }
 
-    /// The page's text like [`text`](Self::text), with options.
+    /// Like [`text`](Self::text), with options.
     pub fn text_with(&self, options: TextOptions) -> String {
         self.root().text_with(options)
     }
 }
 
-/// What goes into a text made for readers.
+/// What to include in a page's readable text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextOptions {
-    /// Whether what is hidden ([`Element::hidden_by`]) is written too.
+    /// Whether to include hidden content ([`Element::hidden_by`]).
     pub with_hidden: bool,
-    /// Whether what a page says to browsers without scripts (`<noscript>`) is written too.
+    /// Whether to include the content of `<noscript>` elements.
     pub with_noscript: bool,
 }
 
 impl TextOptions {
-    /// These options, with what is hidden or without it.
+    /// Includes or excludes hidden content.
     #[must_use]
     pub const fn with_hidden(mut self, with_hidden: bool) -> Self {
         self.with_hidden = with_hidden;
         self
     }
 
-    /// These options, with the content of `<noscript>` or without it.
+    /// Includes or excludes the content of `<noscript>`.
     #[must_use]
     pub const fn with_noscript(mut self, with_noscript: bool) -> Self {
         self.with_noscript = with_noscript;
@@ -42,12 +43,12 @@ impl TextOptions {
 }
 
 impl Node<'_> {
-    /// What is inside this node, as [`Document::text`] gives it.
+    /// Text of this node in the same form as [`Document::text`].
     pub fn visible_text(self) -> String {
         self.text_with(TextOptions::default())
     }
 
-    /// What is inside this node, like [`visible_text`](Self::visible_text), with options.
+    /// Like [`visible_text`](Self::visible_text), with options.
     pub fn text_with(self, options: TextOptions) -> String {
         let mut page = Layout {
             options,
@@ -73,22 +74,23 @@ impl Node<'_> {
     }
 }
 
-/// Text being laid out. Breaks and spaces are remembered and written only when more text follows.
+/// Text under construction. Breaks and spaces are pending until more text follows.
 #[derive(Default)]
 struct Layout {
     out: String,
     options: TextOptions,
-    /// Line breaks owed before the next text.
+    /// Pending line breaks.
     breaks: usize,
-    /// Whether a space is owed before the next text.
+    /// Whether a space is pending.
     space: bool,
-    /// The mark of a list item whose text has not begun.
+    /// Marker of a list item whose text has not started yet.
     mark: Option<String>,
-    /// Whether a table cell has begun and its text has not: blocks at its edge must not tear the row apart.
+    /// Whether a table cell has started but its text has not: blocks at the start of a cell must
+    /// not break the row.
     in_cell_edge: bool,
-    /// Open lists, outermost first: the next number, or `None` for bullets.
+    /// Open lists, outermost first.
     lists: Vec<List>,
-    /// Open elements that keep white space.
+    /// Number of open elements that preserve white space.
     n_pre: usize,
 }
 
@@ -98,16 +100,16 @@ enum List {
 }
 
 impl Layout {
-    fn is_left_out(&self, element: Element<'_>) -> bool {
+    fn is_skipped(&self, element: Element<'_>) -> bool {
         if element.tag() == Tag::Noscript && self.options.with_noscript {
             return element.child_elements().next().is_none();
         }
-        is_no_text(element) || !self.options.with_hidden && element.hidden_by().is_some()
+        is_not_text(element) || !self.options.with_hidden && element.hidden_by().is_some()
     }
 
     fn enter(&mut self, element: Element<'_>, walk: &mut Walk<'_>) {
         let tag = element.tag();
-        if self.is_left_out(element) {
+        if self.is_skipped(element) {
             walk.skip_tree();
             return;
         }
@@ -123,7 +125,7 @@ impl Layout {
             Tag::Button => self.space = true,
             _ => {}
         }
-        self.n_pre += usize::from(keeps_space(element));
+        self.n_pre += usize::from(preserves_space(element));
     }
 
     fn leave(&mut self, element: Element<'_>) {
@@ -142,19 +144,19 @@ impl Layout {
             Tag::Button => self.space = true,
             _ => {}
         }
-        self.n_pre -= usize::from(keeps_space(element));
+        self.n_pre -= usize::from(preserves_space(element));
         self.edge(element);
     }
 
-    /// A block begins or ends here.
+    /// Starts or ends a block.
     fn edge(&mut self, element: Element<'_>) {
         let tag = element.tag();
         if (tag.is_block() || element.is_styled_as_block())
             && self.mark.is_none()
             && !self.in_cell_edge
         {
-            let is_apart = has_margin(tag) && self.lists.is_empty();
-            self.breaks = self.breaks.max(if is_apart { 2 } else { 1 });
+            let has_blank_line = has_margin(tag) && self.lists.is_empty();
+            self.breaks = self.breaks.max(if has_blank_line { 2 } else { 1 });
         }
     }
 
@@ -191,7 +193,7 @@ impl Layout {
     }
 
     fn leave_cell(&mut self) {
-        // An empty first cell still owes the break before its row.
+        // The line break before a row is still pending if its first cell is empty.
         if !self.in_cell_edge {
             self.breaks = 0;
         }
@@ -222,12 +224,12 @@ impl Layout {
         }
     }
 
-    /// Writes what is owed before text.
+    /// Writes pending breaks, spaces and markers.
     fn begin(&mut self) {
         if self.breaks > 0 && !self.out.is_empty() {
             self.trim_line();
-            let standing = self.out.len() - self.out.trim_end_matches('\n').len();
-            for _ in standing..self.breaks {
+            let n_written = self.out.len() - self.out.trim_end_matches('\n').len();
+            for _ in n_written..self.breaks {
                 self.out.push('\n');
             }
         }
@@ -256,7 +258,7 @@ impl Layout {
     }
 }
 
-/// End of the run from `at` that can be copied as it is: words one space apart.
+/// End of the run starting at `at` that can be copied unchanged: words separated by single spaces.
 fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while end < bytes.len() {
@@ -296,7 +298,7 @@ fn numbers(list: Element<'_>) -> List {
     }
 }
 
-fn keeps_space(element: Element<'_>) -> bool {
+fn preserves_space(element: Element<'_>) -> bool {
     matches!(
         element.tag(),
         Tag::Pre | Tag::Listing | Tag::Xmp | Tag::Plaintext
@@ -305,9 +307,10 @@ fn keeps_space(element: Element<'_>) -> bool {
         .is_some_and(|value| matches!(value, "pre" | "pre-wrap" | "break-spaces"))
 }
 
-/// Whether what is in an element is nothing to read: scripts and the like, drawings, names of icons, the state of controls, the source of a
-/// formula beside the formula, the brackets of a reading (they are written anyhow).
-fn is_no_text(element: Element<'_>) -> bool {
+/// Whether an element's content is not readable text: scripts, drawings, icon names, the state of
+/// form controls, the source of a formula next to the formula, and ruby parentheses (which are
+/// written anyway).
+fn is_not_text(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
         Tag::Other => match element.name() {
@@ -318,7 +321,7 @@ fn is_no_text(element: Element<'_>) -> bool {
     }
 }
 
-/// Whether browsers set the block apart by a margin above and below.
+/// Whether browsers separate the block with a margin above and below.
 fn has_margin(tag: Tag) -> bool {
     tag.heading_level().is_some()
         || matches!(

@@ -1,6 +1,6 @@
-//! A parsed expression.
+//! Abstract syntax tree of an expression.
 
-/// What an expression gives. Without variables it is known before evaluation.
+/// Static type of an expression. Without variables it is known before evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Nodes,
@@ -9,14 +9,15 @@ pub(super) enum Type {
     Boolean,
 }
 
-/// An expression. Operators of one precedence that follow each other are one flat chain, so that long sums need no deep recursion.
+/// An expression. Consecutive operators of the same precedence form one flat chain, so that long
+/// sums need no deep recursion.
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
     Number(f64),
     Literal(Box<str>),
-    /// Unary minus, an odd number of them.
+    /// An odd number of unary minuses.
     Negate(Box<Expr>),
-    /// An even number of unary minuses: a number.
+    /// An even number of unary minuses: a conversion to a number.
     ToNumber(Box<Expr>),
     Chain(Box<Expr>, Vec<(Operator, Expr)>),
     Union(Vec<Expr>),
@@ -42,17 +43,17 @@ pub(super) enum Operator {
     Modulo,
 }
 
-/// A location path, or an expression with predicates and steps behind it.
+/// A location path, or an expression followed by predicates and steps.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) start: Start,
     pub(super) steps: Vec<Step>,
 }
 
-/// Where a path begins.
+/// Start of a path.
 #[derive(Clone, Debug)]
 pub(super) enum Start {
-    /// The document. Such a path gives the same from everywhere: its answer is kept under this number.
+    /// The document. Such a path yields the same result everywhere, cached under this index.
     Root(usize),
     Context,
     Filter(Box<Expr>, Vec<Predicate>),
@@ -79,29 +80,29 @@ pub(super) enum Axis {
     Parent,
     Preceding,
     PrecedingSibling,
-    Own,
+    SelfNode,
 }
 
-/// What a step takes of its axis.
+/// Node test of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     /// `node()`.
     Any,
     Text,
     Comment,
-    /// With its target when one is asked for.
+    /// With the required target, if any.
     ProcessingInstruction(Option<Box<str>>),
     /// `*`.
     AnyName,
-    /// A name, by its number in the expression.
+    /// A name, as an index into the expression's names.
     Name(usize),
 }
 
-/// A condition in brackets.
+/// A predicate.
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {
     pub(super) expr: Expr,
-    /// Whether the answer depends on the node's position among those that the predicate is asked of.
+    /// Whether the result depends on the node's position.
     pub(super) is_positional: bool,
 }
 
@@ -137,7 +138,7 @@ pub(super) enum Function {
     True,
 }
 
-/// Each function's name, the least and the greatest number of its arguments, and what it gives.
+/// Name, minimum and maximum number of arguments, and result type of each function.
 pub(super) const FUNCTIONS: [(&str, Function, usize, usize, Type); 27] = [
     ("boolean", Function::Boolean, 1, 1, Type::Boolean),
     ("ceiling", Function::Ceiling, 1, 1, Type::Number),
@@ -187,36 +188,38 @@ pub(super) const FUNCTIONS: [(&str, Function, usize, usize, Type); 27] = [
 ];
 
 impl Expr {
-    /// What the expression gives.
+    /// Static type of the expression.
     pub(super) fn type_of(&self) -> Type {
         match self {
             Self::Number(_) | Self::Negate(_) | Self::ToNumber(_) => Type::Number,
             Self::Literal(_) => Type::String,
             Self::Chain(_, rest) => rest
                 .first()
-                .map_or(Type::Number, |(operator, _)| operator.gives()),
+                .map_or(Type::Number, |(operator, _)| operator.result_type()),
             Self::Union(_) | Self::Path(_) => Type::Nodes,
-            Self::Call(function, _) => function.gives(),
+            Self::Call(function, _) => function.result_type(),
         }
     }
 
-    /// Whether the expression asks for the position or the number of the nodes it is evaluated on. What stands in predicates
-    /// inside of it has positions of its own.
-    fn asks_for_position(&self) -> bool {
+    /// Whether the expression depends on the position or size of its context. Nested predicates
+    /// have a context of their own.
+    fn depends_on_position(&self) -> bool {
         match self {
             Self::Number(_) | Self::Literal(_) => false,
-            Self::Negate(operand) | Self::ToNumber(operand) => operand.asks_for_position(),
+            Self::Negate(operand) | Self::ToNumber(operand) => operand.depends_on_position(),
             Self::Chain(first, rest) => {
-                first.asks_for_position()
-                    || rest.iter().any(|(_, operand)| operand.asks_for_position())
+                first.depends_on_position()
+                    || rest
+                        .iter()
+                        .any(|(_, operand)| operand.depends_on_position())
             }
-            Self::Union(operands) => operands.iter().any(Self::asks_for_position),
+            Self::Union(operands) => operands.iter().any(Self::depends_on_position),
             Self::Call(function, arguments) => {
                 matches!(function, Function::Position | Function::Last)
-                    || arguments.iter().any(Self::asks_for_position)
+                    || arguments.iter().any(Self::depends_on_position)
             }
             Self::Path(path) => match &path.start {
-                Start::Filter(expr, _) => expr.asks_for_position(),
+                Start::Filter(expr, _) => expr.depends_on_position(),
                 Start::Root(_) | Start::Context => false,
             },
         }
@@ -225,7 +228,7 @@ impl Expr {
 
 impl Predicate {
     pub(super) fn new(expr: Expr) -> Self {
-        let is_positional = expr.type_of() == Type::Number || expr.asks_for_position();
+        let is_positional = expr.type_of() == Type::Number || expr.depends_on_position();
         Self {
             expr,
             is_positional,
@@ -234,7 +237,7 @@ impl Predicate {
 }
 
 impl Operator {
-    fn gives(self) -> Type {
+    fn result_type(self) -> Type {
         match self {
             Self::Add | Self::Subtract | Self::Multiply | Self::Divide | Self::Modulo => {
                 Type::Number
@@ -245,7 +248,7 @@ impl Operator {
 }
 
 impl Function {
-    fn gives(self) -> Type {
+    fn result_type(self) -> Type {
         let row = FUNCTIONS.iter().find(|row| row.1 == self);
         row.map_or(Type::String, |row| row.4)
     }
@@ -266,12 +269,12 @@ impl Axis {
             "parent" => Self::Parent,
             "preceding" => Self::Preceding,
             "preceding-sibling" => Self::PrecedingSibling,
-            "self" => Self::Own,
+            "self" => Self::SelfNode,
             _ => return None,
         })
     }
 
-    /// Whether positions on this axis count against document order.
+    /// Whether this is a reverse axis, on which positions count against document order.
     pub(super) fn is_reverse(self) -> bool {
         matches!(
             self,

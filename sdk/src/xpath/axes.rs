@@ -1,25 +1,26 @@
-//! Going along axes.
+//! Evaluates axes.
 
 use super::XPathError;
 use super::ast::{Axis, Test};
 use super::pool::Keys;
-use super::tree::{BYTES_A_STEP, Key, Tree};
+use super::tree::{BYTES_PER_STEP, Key, Tree};
 use crate::view::arrays::kind;
 
-/// Which nodes one gathering has seen.
+/// Nodes visited during one collection.
 #[derive(Default)]
 pub(super) struct Marks {
     seen: Vec<u32>,
-    /// The number of the gathering; nodes that carry it have been seen.
+    /// Number of the current collection; nodes marked with it have been visited.
     round: u32,
 }
 
 impl<'a> Tree<'a> {
-    /// The first node to be seen in `from..end`, not going into it; contents of templates are passed over.
+    /// The next visible node in `from..end`, without descending into it; skips the contents of
+    /// templates.
     fn next_in(&self, mut from: u32, end: u32) -> Result<Option<u32>, XPathError> {
         loop {
             let next = self.arrays.first_kept(from, end);
-            self.spend(1 + (next.unwrap_or(end).max(from) - from) as usize / BYTES_A_STEP)?;
+            self.spend(1 + (next.unwrap_or(end).max(from) - from) as usize / BYTES_PER_STEP)?;
             match next {
                 Some(node) if self.kind(node) == kind::TEMPLATE_CONTENTS => from = self.end(node),
                 next => return Ok(next),
@@ -27,9 +28,9 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Goes along an axis in its own direction and shows what passes the test, until `visit` says that it is enough.
-    /// Whether it did.
-    pub(super) fn along(
+    /// Walks an axis in its own direction and passes each node that passes the test to `visit`,
+    /// until `visit` returns `true`. Returns whether it did.
+    pub(super) fn walk(
         &self,
         axis: Axis,
         test: &Test,
@@ -39,7 +40,7 @@ impl<'a> Tree<'a> {
         let mut offer = |key: Key| Ok(self.passes(axis, test, key)? && visit(key)?);
         let is_attribute = from.attribute().is_some();
         match axis {
-            Axis::Own => {
+            Axis::SelfNode => {
                 self.spend(1)?;
                 offer(from)
             }
@@ -52,13 +53,13 @@ impl<'a> Tree<'a> {
                     Axis::Ancestor => self.parent(from),
                     _ => Some(from),
                 };
-                self.up(first, &mut offer)
+                self.ancestors(first, &mut offer)
             }
             Axis::DescendantOrSelf if offer(from)? => Ok(true),
             Axis::Following => {
                 self.range(self.following_start(from), self.end(self.root), &mut offer)
             }
-            Axis::Preceding => self.backwards(from.node, &mut offer),
+            Axis::Preceding => self.preceding(from.node, &mut offer),
             Axis::Namespace => Ok(false),
             _ if is_attribute => Ok(false),
             Axis::Descendant | Axis::DescendantOrSelf => {
@@ -71,12 +72,13 @@ impl<'a> Tree<'a> {
                 }
                 None => Ok(false),
             },
-            Axis::PrecedingSibling => self.siblings_backwards(from.node, &mut offer),
+            Axis::PrecedingSibling => self.preceding_siblings(from.node, &mut offer),
             Axis::Attribute => self.attributes(from.node, &mut offer),
         }
     }
 
-    /// The first node that follows: of an attribute also what is inside its element.
+    /// The first node of the `following` axis; for an attribute, this includes the content of its
+    /// element.
     pub(super) fn following_start(&self, from: Key) -> u32 {
         match from.attribute() {
             Some(_) => from.node + 1,
@@ -84,7 +86,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn up(
+    fn ancestors(
         &self,
         first: Option<Key>,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -117,7 +119,7 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// The nodes in `start..end` that do not stand in others there.
+    /// The top-level nodes in `start..end`, without their descendants.
     fn siblings(
         &self,
         start: u32,
@@ -134,7 +136,7 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    fn siblings_backwards(
+    fn preceding_siblings(
         &self,
         node: u32,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -152,8 +154,8 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// What stands before a node and does not contain it, the nearest first.
-    fn backwards(
+    /// The `preceding` axis: nodes before this one except its ancestors, nearest first.
+    fn preceding(
         &self,
         node: u32,
         offer: &mut impl FnMut(Key) -> Result<bool, XPathError>,
@@ -211,8 +213,9 @@ impl<'a> Tree<'a> {
         Ok(false)
     }
 
-    /// Adds what an axis has from any of these nodes to `found`, each once, in document order; `contexts` are in document order.
-    pub(super) fn gather(
+    /// Returns the nodes on an axis of any of the context nodes, without duplicates and in document
+    /// order. `contexts` must be in document order.
+    pub(super) fn collect(
         &self,
         axis: Axis,
         test: &Test,
@@ -226,10 +229,10 @@ impl<'a> Tree<'a> {
         match (axis, contexts) {
             (_, []) => {}
             (_, &[only]) => {
-                self.along(axis, test, only, &mut add)?;
+                self.walk(axis, test, only, &mut add)?;
             }
             (Axis::Following, _) => {
-                // What follows any of them follows the one that ends first.
+                // The nodes following any context node are those following the one that ends first.
                 let start = contexts
                     .iter()
                     .map(|&context| self.following_start(context))
@@ -239,14 +242,14 @@ impl<'a> Tree<'a> {
                 })?;
             }
             (Axis::Preceding, [.., last]) => {
-                self.along(axis, test, *last, &mut add)?;
+                self.walk(axis, test, *last, &mut add)?;
             }
             (Axis::Descendant | Axis::DescendantOrSelf, _) => {
                 let mut covered = 0;
                 for &context in contexts {
                     let is_covered = context.node < covered && context.attribute().is_none();
                     if !is_covered {
-                        self.along(axis, test, context, &mut add)?;
+                        self.walk(axis, test, context, &mut add)?;
                     }
                     if context.attribute().is_none() {
                         covered = covered.max(self.end(context.node));
@@ -260,21 +263,21 @@ impl<'a> Tree<'a> {
                 | Axis::PrecedingSibling,
                 _,
             ) => {
-                self.gather_marked(axis, test, contexts, &mut add)?;
+                self.collect_marked(axis, test, contexts, &mut add)?;
             }
             _ => {
                 for &context in contexts {
-                    self.along(axis, test, context, &mut add)?;
+                    self.walk(axis, test, context, &mut add)?;
                 }
             }
         }
         self.spend(found.len())?;
-        in_order(&mut found);
+        sort_and_dedup(&mut found);
         Ok(found)
     }
 
-    /// On these axes, what lies beyond a node that has been seen has been seen too.
-    fn gather_marked(
+    /// For axes on which everything beyond a visited node has been visited too.
+    fn collect_marked(
         &self,
         axis: Axis,
         test: &Test,
@@ -286,7 +289,7 @@ impl<'a> Tree<'a> {
         seen.resize(self.arrays.kinds.len(), 0);
         *round += 1;
         for &context in contexts {
-            self.along(axis, &Test::Any, context, &mut |key| {
+            self.walk(axis, &Test::Any, context, &mut |key| {
                 let mark = &mut seen[key.node as usize];
                 if *mark == *round && key.attribute().is_none() {
                     return Ok(true);
@@ -304,8 +307,8 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Sorts, each once.
-pub(super) fn in_order(keys: &mut Vec<Key>) {
+/// Sorts the nodes in document order and removes duplicates.
+pub(super) fn sort_and_dedup(keys: &mut Vec<Key>) {
     if !keys.is_sorted_by(|one, other| one < other) {
         keys.sort_unstable();
         keys.dedup();

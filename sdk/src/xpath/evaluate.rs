@@ -1,4 +1,4 @@
-//! An expression on a node.
+//! Evaluates expressions.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -6,24 +6,24 @@ use std::rc::Rc;
 
 use super::XPathError;
 use super::ast::{Expr, Function, Operator, Path, Predicate, Start, Step, Type};
-use super::axes::in_order;
+use super::axes::sort_and_dedup;
 use super::pool::{Keys, Set, Text};
 use super::tree::{Key, Tree};
 use super::values;
 
-/// Evaluates expressions on one tree; every method gives the answer as the type it is named after.
+/// Evaluates expressions on one tree; each method returns the result as the type it is named after.
 pub(super) struct Evaluator<'a> {
     pub(super) tree: Tree<'a>,
-    /// Answers of the paths that begin at the document.
+    /// Cached results of the paths that start at the document.
     roots: RefCell<Vec<Option<Rc<[Key]>>>>,
-    /// The first element of each id.
+    /// First element with each id.
     ids: OnceCell<HashMap<&'a str, u32>>,
 }
 
-/// Sets up to this size are compared without a table that grows.
+/// Sets of up to this size are compared without a hash table.
 const SMALL_SET: usize = 16;
 
-/// What an expression is evaluated on.
+/// Evaluation context of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Focus {
     pub(super) key: Key,
@@ -32,7 +32,7 @@ pub(super) struct Focus {
 }
 
 impl Focus {
-    /// One node by itself.
+    /// A context of one node.
     pub(super) fn only(key: Key) -> Self {
         Self {
             key,
@@ -60,12 +60,12 @@ impl<'a> Evaluator<'a> {
                     all.extend_from_slice(&self.nodes(operand, focus)?);
                 }
                 self.tree.spend(all.len())?;
-                in_order(&mut all);
-                Ok(Set::Own(all))
+                sort_and_dedup(&mut all);
+                Ok(Set::Owned(all))
             }
             Expr::Call(Function::Id, arguments) => self.elements_by_id(&arguments[0], focus),
-            // Whatever else is no set of nodes; the parser lets none of it come here.
-            _ => Ok(Set::Own(self.tree.pool.keys())),
+            // No other expression is a node-set; the parser rejects them here.
+            _ => Ok(Set::Owned(self.tree.pool.keys())),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Evaluator<'a> {
         match &path.start {
             Start::Context => keys.push(focus.key),
             Start::Root(slot) => match &self.roots.borrow()[*slot] {
-                Some(known) => return Ok(Set::Shared(Rc::clone(known))),
+                Some(cached) => return Ok(Set::Shared(Rc::clone(cached))),
                 None => keys.push(Key::node(self.tree.root)),
             },
             Start::Filter(expr, predicates) => {
@@ -147,7 +147,7 @@ impl<'a> Evaluator<'a> {
             keys = self.step(step, &keys)?;
         }
         let Start::Root(slot) = path.start else {
-            return Ok(Set::Own(keys));
+            return Ok(Set::Owned(keys));
         };
         let keys: Rc<[Key]> = Rc::from(keys.as_slice());
         self.roots.borrow_mut()[slot] = Some(Rc::clone(&keys));
@@ -161,11 +161,12 @@ impl<'a> Evaluator<'a> {
             predicates,
         } = step;
         if !predicates.iter().any(|predicate| predicate.is_positional) {
-            let mut keys = self.tree.gather(*axis, test, contexts)?;
+            let mut keys = self.tree.collect(*axis, test, contexts)?;
             self.filter(&mut keys, predicates)?;
             return Ok(keys);
         }
-        // Positions count from each context node anew. A number as the first predicate ends the search.
+        // Positions restart at each context node. A number as the first predicate ends the search
+        // early.
         let limit = match predicates.first().map(|predicate| &predicate.expr) {
             Some(Expr::Number(number)) => *number as usize,
             _ => usize::MAX,
@@ -173,7 +174,7 @@ impl<'a> Evaluator<'a> {
         let (mut all, mut keys) = (self.tree.pool.keys(), self.tree.pool.keys());
         for &context in contexts {
             keys.clear();
-            self.tree.along(*axis, test, context, &mut |key| {
+            self.tree.walk(*axis, test, context, &mut |key| {
                 keys.push(key);
                 Ok(keys.len() >= limit)
             })?;
@@ -184,11 +185,11 @@ impl<'a> Evaluator<'a> {
         if axis.is_reverse() {
             all.reverse();
         }
-        in_order(&mut all);
+        sort_and_dedup(&mut all);
         Ok(all)
     }
 
-    /// Leaves what passes all predicates; positions are those in `keys`.
+    /// Retains the nodes that satisfy all predicates; positions refer to `keys`.
     fn filter(&self, keys: &mut Vec<Key>, predicates: &'a [Predicate]) -> Result<(), XPathError> {
         for predicate in predicates {
             if let Expr::Number(number) = predicate.expr {
@@ -222,7 +223,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether any node of a set passes. A path of one step is left as soon as one does.
+    /// Whether any node of a set passes. Evaluates a single-step path lazily.
     fn any(
         &self,
         expr: &'a Expr,
@@ -232,7 +233,7 @@ impl<'a> Evaluator<'a> {
         if let Some(step) = single_step(expr) {
             return self
                 .tree
-                .along(step.axis, &step.test, focus.key, &mut |key| {
+                .walk(step.axis, &step.test, focus.key, &mut |key| {
                     for predicate in &step.predicates {
                         if !self.holds(predicate, Focus::only(key))? {
                             return Ok(false);
@@ -250,7 +251,7 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// The first node of a set in document order.
+    /// First node of a set in document order.
     pub(super) fn first(&self, expr: &'a Expr, focus: Focus) -> Result<Option<Key>, XPathError> {
         if single_step(expr).is_none_or(|step| step.axis.is_reverse()) {
             return Ok(self.nodes(expr, focus)?.first().copied());
@@ -319,24 +320,24 @@ impl<'a> Evaluator<'a> {
         match (left.type_of(), right.type_of()) {
             (Type::Nodes, Type::Nodes) => {
                 let (left, right) = (self.nodes(left, focus)?, self.nodes(right, focus)?);
-                match is_equality {
-                    true => self.share(&left, &right, operator == Operator::Equal),
-                    false => Ok(values::any_compare(
-                        operator,
-                        self.range_of(&left)?,
-                        self.range_of(&right)?,
-                    )),
+                if is_equality {
+                    return self.any_pair(&left, &right, operator == Operator::Equal);
                 }
+                Ok(values::any_compare(
+                    operator,
+                    self.range_of(&left)?,
+                    self.range_of(&right)?,
+                ))
             }
             (Type::Boolean, _) => {
                 self.compare_boolean(self.boolean(left, focus)?, operator, right, focus)
             }
             (_, Type::Boolean) => {
                 let right = self.boolean(right, focus)?;
-                self.compare_boolean(right, values::turned(operator), left, focus)
+                self.compare_boolean(right, values::swapped(operator), left, focus)
             }
             (Type::Nodes, _) => self.compare_nodes(left, operator, right, focus),
-            (_, Type::Nodes) => self.compare_nodes(right, values::turned(operator), left, focus),
+            (_, Type::Nodes) => self.compare_nodes(right, values::swapped(operator), left, focus),
             (Type::String, Type::String) if is_equality => {
                 let is_equal = self.string(left, focus)? == self.string(right, focus)?;
                 Ok(is_equal == (operator == Operator::Equal))
@@ -358,14 +359,15 @@ impl<'a> Evaluator<'a> {
     ) -> Result<bool, XPathError> {
         let left = f64::from(u8::from(left));
         let is_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
-        let right = match is_equality || right.type_of() == Type::Nodes {
-            true => f64::from(u8::from(self.boolean(right, focus)?)),
-            false => self.number(right, focus)?,
+        let right = if is_equality || right.type_of() == Type::Nodes {
+            f64::from(u8::from(self.boolean(right, focus)?))
+        } else {
+            self.number(right, focus)?
         };
         Ok(values::compare(operator, left, right))
     }
 
-    /// Whether any node compares so with a string or a number.
+    /// Whether any node of a set satisfies the comparison with a string or a number.
     fn compare_nodes(
         &self,
         nodes: &'a Expr,
@@ -388,18 +390,18 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Whether two sets have a pair of nodes with equal, or with different, text.
+    /// Whether there is a pair of nodes from the two sets with equal, or with different, text.
     #[expect(
         clippy::mutable_key_type,
-        reason = "the pool behind a text has no part in its hash"
+        reason = "the hash of a text does not depend on its pool"
     )]
-    fn share(&self, left: &[Key], right: &[Key], equal: bool) -> Result<bool, XPathError> {
+    fn any_pair(&self, left: &[Key], right: &[Key], equal: bool) -> Result<bool, XPathError> {
         let mut seen: HashSet<Text<'a>> = HashSet::with_capacity(left.len().min(SMALL_SET));
         for &key in left {
             self.tree.spend(1)?;
             seen.insert(self.tree.string_value(key)?);
             if !equal && seen.len() > 1 {
-                // Whatever the other side has, one of these two is different from it.
+                // Every node of the other set differs from one of these two.
                 return Ok(!right.is_empty());
             }
         }
@@ -413,7 +415,7 @@ impl<'a> Evaluator<'a> {
         Ok(false)
     }
 
-    /// The least and the greatest number among the texts of the nodes; `None` without any number.
+    /// Minimum and maximum of the nodes' numeric values; `None` if no value is a number.
     fn range_of(&self, keys: &[Key]) -> Result<Option<(f64, f64)>, XPathError> {
         let mut range: Option<(f64, f64)> = None;
         for &key in keys {
@@ -438,7 +440,8 @@ impl<'a> Evaluator<'a> {
             }
             _ => wanted.push_str(&self.string(argument, focus)?),
         }
-        self.tree.spend(wanted.len() / super::tree::BYTES_A_STEP)?;
+        self.tree
+            .spend(wanted.len() / super::tree::BYTES_PER_STEP)?;
         let ids = self.ids()?;
         let words = wanted.split(super::lexer::is_space);
         let mut found = self.tree.pool.keys();
@@ -447,8 +450,8 @@ impl<'a> Evaluator<'a> {
                 .filter_map(|word| ids.get(word))
                 .map(|&node| Key::node(node)),
         );
-        in_order(&mut found);
-        Ok(Set::Own(found))
+        sort_and_dedup(&mut found);
+        Ok(Set::Owned(found))
     }
 
     fn ids(&self) -> Result<&HashMap<&'a str, u32>, XPathError> {
@@ -457,7 +460,7 @@ impl<'a> Evaluator<'a> {
         }
         let mut ids = HashMap::new();
         let root = Key::node(self.tree.root);
-        self.tree.along(
+        self.tree.walk(
             super::ast::Axis::Descendant,
             &super::ast::Test::AnyName,
             root,
@@ -472,7 +475,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The step of a path that is one step from the context node, with predicates that do not count.
+/// The step of a path that has a single step from the context node and no positional predicates.
 fn single_step(expr: &Expr) -> Option<&Step> {
     match expr {
         Expr::Path(Path {

@@ -1,4 +1,4 @@
-//! The core function library (XPath 1.0, chapter 4).
+//! Core function library (XPath 1.0, chapter 4).
 
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The text of the only argument; without one, that of the node.
+    /// Text of the only argument, or of the context node without one.
     fn own_or_argument(&self, arguments: &'a [Expr], focus: Focus) -> Result<Text<'a>, XPathError> {
         match arguments {
             [] => self.tree.string_value(focus.key),
@@ -121,7 +121,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// White space at the ends cut off, and each run inside made one space.
+    /// Collapses white space and trims both ends, as `normalize-space` does.
     fn fold(&self, text: Text<'a>) -> Result<Text<'a>, XPathError> {
         let is_folded = !text.starts_with(is_space)
             && !text.ends_with(is_space)
@@ -174,12 +174,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// By the nearest `xml:lang`, as browsers have it: HTML's own `lang` does not count.
+    /// Compares the nearest `xml:lang`, as browsers do; HTML's own `lang` is ignored.
     fn is_in_language(&self, key: Key, language: &str) -> bool {
         let elements =
             std::iter::successors(Some(Key::node(key.node)), |&key| self.tree.parent(key));
         let own = match key.attribute() {
-            // An attribute has no parent to a browser.
+            // In browsers an attribute has no parent here.
             Some(_) => None,
             None => { elements }.find_map(|key| self.tree.xml_lang(key.node)),
         };
@@ -195,7 +195,7 @@ impl<'a> Evaluator<'a> {
 fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
     match text {
         Text::Borrowed(text) => text[start..end].into(),
-        Text::Made(mut text) => {
+        Text::Owned(mut text) => {
             text.truncate(end);
             text.drain(..start);
             text.into()
@@ -203,7 +203,7 @@ fn slice(text: Text<'_>, start: usize, end: usize) -> Text<'_> {
     }
 }
 
-/// Up to so many characters are looked up one after the other.
+/// Up to this number of characters a linear search is used.
 const FEW_CHARACTERS: usize = 64;
 
 fn translate(out: &mut Buffer<'_>, text: &str, from: &str, to: &str) {

@@ -1,11 +1,11 @@
-//! Expression text to tokens (XPath 1.0, 3.7 "Lexical Structure").
+//! Tokenises expressions (XPath 1.0, 3.7 "Lexical Structure").
 
 use super::XPathError;
 
-/// The longest expression that is read, in bytes.
+/// Maximum length of an expression, in bytes.
 pub(super) const LENGTH_MAX: usize = 10_000;
 
-/// A token, and where it begins.
+/// A token and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind<'a>,
@@ -13,22 +13,22 @@ pub(super) struct Token<'a> {
     pub(super) at: usize,
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind<'a> {
-    /// A name without a prefix: of a node test, a function, an axis or a node type.
+    /// A name without a prefix: a node test, function, axis or node type.
     Name(&'a str),
     /// A quoted string, without its quotes.
     Literal(&'a str),
     Number(f64),
-    /// Punctuation, and the operators that are words where they are operators.
+    /// Punctuation, or a word used as an operator.
     Mark(&'static str),
-    /// The asterisk as a node test; as an operator it is a [`Kind::Mark`].
+    /// An asterisk as a node test; as an operator it is a [`Kind::Mark`].
     Star,
     End,
 }
 
-/// Marks, longer ones before their beginnings.
+/// Punctuation, longer tokens before their prefixes.
 const MARKS: [&str; 20] = [
     "//", "::", "..", "!=", "<=", ">=", "/", ".", "(", ")", "[", "]", "@", ",", "|", "+", "-", "=",
     "<", ">",
@@ -36,7 +36,7 @@ const MARKS: [&str; 20] = [
 
 const OPERATOR_WORDS: [&str; 4] = ["and", "or", "mod", "div"];
 
-/// Reads the tokens of an expression; the last one is [`Kind::End`].
+/// Splits an expression into tokens; the last one is [`Kind::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, XPathError> {
     if text.len() > LENGTH_MAX {
         let reason = format!("the expression is longer than {LENGTH_MAX} bytes");
@@ -56,12 +56,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, XPathError> {
     }
 }
 
-/// XML's white space.
+/// White space as defined by XML.
 pub(super) fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Whether an operator, and not a name or a node test, follows this token.
+/// Whether an operator, rather than a name or a node test, follows this token.
 fn ends_operand(last: Kind<'_>) -> bool {
     match last {
         Kind::Mark(mark) => matches!(mark, ")" | "]" | "." | ".."),
@@ -78,7 +78,7 @@ fn token(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize)
     match first {
         '"' | '\'' => {
             let Some(length) = rest[1..].find(first) else {
-                return Err(XPathError::at(text, at, "a quoted string has no end"));
+                return Err(XPathError::at(text, at, "unterminated string"));
             };
             Ok((Kind::Literal(&rest[1..=length]), length + 2))
         }
@@ -91,7 +91,7 @@ fn token(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize)
         _ => match MARKS.iter().find(|mark| rest.starts_with(**mark)) {
             Some(mark) => Ok((Kind::Mark(mark), mark.len())),
             None => {
-                let reason = format!("the character `{first}` may not stand here");
+                let reason = format!("unexpected character `{first}`");
                 Err(XPathError::at(text, at, reason))
             }
         },
@@ -123,13 +123,13 @@ fn name(text: &str, at: usize, after_operand: bool) -> Result<(Kind<'_>, usize),
         };
     }
     if after.starts_with(':') && !after.starts_with("::") {
-        let reason = format!("the namespace prefix `{name}` is not known: HTML has none");
+        let reason = format!("the namespace prefix `{name}` is not declared: HTML has none");
         return Err(XPathError::at(text, at, reason));
     }
     Ok((Kind::Name(name), length))
 }
 
-/// XML, `NameStartChar` without the colon.
+/// `NameStartChar` of XML without the colon.
 fn is_name_start(character: char) -> bool {
     matches!(character,
         'A'..='Z' | 'a'..='z' | '_' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}'
@@ -138,7 +138,7 @@ fn is_name_start(character: char) -> bool {
         | '\u{10000}'..='\u{effff}')
 }
 
-/// XML, `NameChar` without the colon.
+/// `NameChar` of XML without the colon.
 fn is_name_part(character: char) -> bool {
     is_name_start(character)
         || matches!(character, '0'..='9' | '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')

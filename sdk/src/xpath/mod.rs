@@ -10,21 +10,28 @@
 //! # Ok::<(), trawl_sdk::xpath::XPathError>(())
 //! ```
 //!
-//! All of XPath 1.0 is there but variables and namespace prefixes, which are refused. The measure is `document.evaluate` of Chromium on
-//! an HTML page: names of HTML elements and of their attributes are compared without case, names without a prefix never mean an element
-//! of SVG or MathML (`*` and `*[name()='svg']` do), `lang()` asks `xml:lang` only, `namespace::` is always empty, `id()` knows the first
-//! element of an id, and the doctype is a node. Where Chromium and this module differ:
+//! Supports all of XPath 1.0 except variables and namespace prefixes, which are rejected. The
+//! reference is `document.evaluate` of Chromium on an HTML page: names of HTML elements and
+//! their attributes ignore case; names without a prefix never match SVG or MathML elements (`*`
+//! and `*[name()='svg']` do); `lang()` considers only `xml:lang`; `namespace::` is always
+//! empty; `id()` finds the first element with an id; and the doctype is a node. Differences
+//! from Chromium:
 //!
-//! - `string(12345678.5)` keeps all digits and never has an exponent, as the standard says; Chromium gives six digits (`1.23457e+7`).
-//! - Characters are counted, not UTF-16 units: `string-length('😀')` is 1.
-//! - Only XML's four white space characters count in `number()`; Chromium also allows others around a number.
-//! - In a predicate on an attribute, `/` is the document (`//@id[//h1]`); to Chromium it is the attribute, and nothing is below it.
-//! - The text of the doctype is the empty string; in Chromium it equals no text that an expression writes.
-//! - Attributes of one element come in the order of the source; Chromium sometimes gives them in another order.
-//! - Where a set of nodes is needed, anything else is refused when the expression is parsed; Chromium refuses it only when it gets to
-//!   evaluating that part. To Chromium, an unknown variable is an empty string.
-//! - Expressions have greatest lengths and depths, evaluation has a greatest number of steps.
-//! - Chromium's parser makes `<?name …?>` (but for `<?xml …?>`) a processing instruction; here it is a comment.
+//! - `string(12345678.5)` has all digits and never an exponent, as the standard says; Chromium
+//!   writes six digits (`1.23457e+7`).
+//! - Strings are counted in characters, not UTF-16 units: `string-length('😀')` is 1.
+//! - `number()` ignores only XML's four white space characters; Chromium also ignores others.
+//! - In a predicate on an attribute, `/` is the document (`//@id[//h1]`); in Chromium it is the
+//!   attribute, which has no descendants.
+//! - The text of the doctype is the empty string; in Chromium it equals no string.
+//! - The attributes of an element are in source order; in Chromium their order sometimes
+//!   differs.
+//! - An expression of another type where a node-set is required is rejected by the parser;
+//!   Chromium rejects it only when it evaluates that part. An unknown variable is rejected too;
+//!   in Chromium it is an empty string.
+//! - Length and nesting of expressions and the steps of an evaluation are limited.
+//! - `<?name …?>` is a comment; Chromium makes it a processing instruction (except `<?xml
+//!   …?>`).
 
 mod ast;
 mod axes;
@@ -46,7 +53,7 @@ use evaluate::{Evaluator, Focus};
 use pool::Pool;
 use tree::{Key, Tree};
 
-/// A parsed expression. Parse it once when it is used often.
+/// A parsed expression. To use an expression repeatedly, parse it once.
 #[derive(Clone, Debug)]
 pub struct XPath {
     expr: Expr,
@@ -54,20 +61,20 @@ pub struct XPath {
     n_roots: usize,
 }
 
-/// What an expression gives.
+/// Result of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nodes and attributes, each once, in document order.
+    /// Nodes and attributes without duplicates, in document order.
     Nodes(Vec<Item<'a>>),
-    /// A text.
+    /// A string.
     String(String),
-    /// A number; perhaps none (`NaN`), or infinite.
+    /// A number, possibly `NaN` or infinite.
     Number(f64),
-    /// True or false.
+    /// A boolean.
     Boolean(bool),
 }
 
-/// One of the nodes that an expression gives.
+/// A node in a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A node of the page.
@@ -79,15 +86,16 @@ pub enum Item<'a> {
 /// An attribute of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'a> {
-    /// The element that has it.
+    /// The element it belongs to.
     pub element: Element<'a>,
-    /// Its name, with its prefix in SVG (`xlink:href`).
+    /// Its name, in SVG with its prefix (`xlink:href`).
     pub name: &'a str,
     /// Its value.
     pub value: &'a str,
 }
 
-/// Why an expression does not parse, or why its evaluation was given up: lower case, without the expression itself.
+/// Why an expression does not parse, or why its evaluation was stopped: lower case, without the
+/// expression itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XPathError {
     reason: String,
@@ -98,8 +106,8 @@ impl XPath {
     /// Parses an expression.
     ///
     /// # Errors
-    /// The text is no XPath 1.0 expression, has variables or namespace prefixes, or is too long or nested too deeply; the error
-    /// says what and where.
+    /// If the text is not an XPath 1.0 expression, uses variables or namespace prefixes, or is too
+    /// long or nested too deeply; the error says what is wrong and where.
     pub fn parse(text: &str) -> Result<Self, XPathError> {
         let parser::Parsed {
             expr,
@@ -113,18 +121,19 @@ impl XPath {
         })
     }
 
-    /// Evaluates the expression with `node` as the context node; `/` is the document (in the contents of a `<template>`, those).
+    /// Evaluates the expression with `node` as the context node. `/` is the document, or the
+    /// contents of the `<template>` that the node is in.
     ///
     /// # Errors
-    /// The evaluation takes more than [`Steps::MAX`] steps.
+    /// If the evaluation takes more than [`Steps::MAX`] steps.
     pub fn evaluate<'a>(&self, node: Node<'a>) -> Result<Value<'a>, XPathError> {
         self.evaluate_within(node, &Steps::default())
     }
 
-    /// [`evaluate`](Self::evaluate) with a budget of steps that other evaluations may share.
+    /// Like [`evaluate`](Self::evaluate), within a step budget that other evaluations may share.
     ///
     /// # Errors
-    /// The steps are used up.
+    /// If the steps are used up.
     pub fn evaluate_within<'a>(
         &self,
         node: Node<'a>,
@@ -177,14 +186,15 @@ impl Document<'_> {
     /// Evaluates an XPath expression on the whole document.
     ///
     /// # Errors
-    /// The expression does not parse, or takes too many steps. To use one expression often, parse it once with [`XPath::parse`].
+    /// If the expression does not parse or takes too many steps. To use an expression repeatedly,
+    /// parse it once with [`XPath::parse`].
     pub fn xpath(&self, text: &str) -> Result<Value<'_>, XPathError> {
         XPath::parse(text)?.evaluate(self.root())
     }
 }
 
 impl Value<'_> {
-    /// The value as XPath's `string()` gives it: of nodes, the text of the first.
+    /// Converts the value like XPath's `string()`: for nodes, the text of the first.
     pub fn to_text(&self) -> String {
         match self {
             Self::Nodes(items) => items.first().map(|item| item.to_text()).unwrap_or_default(),
@@ -200,7 +210,8 @@ impl Value<'_> {
 }
 
 impl Item<'_> {
-    /// XPath's string-value: the value of an attribute, the text of a text node or a comment, all text inside an element.
+    /// String-value as defined by XPath: the value of an attribute, the text of a text node or a
+    /// comment, or all text inside an element.
     pub fn to_text(&self) -> String {
         match self {
             Self::Attribute(attribute) => attribute.value.to_owned(),
@@ -235,7 +246,7 @@ impl XPathError {
         Self::new("evaluation took too many steps on this page")
     }
 
-    /// The character of the expression that is to blame, counted from 1; `None` when none is.
+    /// Position of the error in characters, counted from 1, if known.
     pub fn position(&self) -> Option<usize> {
         self.position
     }
@@ -253,7 +264,7 @@ impl fmt::Display for XPathError {
 
 impl std::error::Error for XPathError {}
 
-/// Whether this is the name of a function of XPath 1.0: `count`.
+/// Whether XPath 1.0 has a function of this name, for example `count`.
 pub fn is_function(name: &str) -> bool {
     ast::FUNCTIONS.iter().any(|row| row.0 == name)
 }

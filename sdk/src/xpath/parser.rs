@@ -1,4 +1,4 @@
-//! Tokens to an expression (XPath 1.0, chapters 2 and 3).
+//! Parses tokens into an expression (XPath 1.0, chapters 2 and 3).
 
 use super::XPathError;
 use super::ast::{
@@ -6,19 +6,19 @@ use super::ast::{
 };
 use super::lexer::{Kind, Token, tokens};
 
-/// The most parentheses, brackets and calls in one another.
+/// Maximum nesting depth of parentheses, brackets and calls.
 pub(super) const NESTING_MAX: usize = 40;
 
-/// A parsed expression with what evaluation has to set up.
+/// A parsed expression with the data that evaluation needs.
 pub(super) struct Parsed {
     pub(super) expr: Expr,
-    /// Names of name tests; [`Test::Name`] counts into them.
+    /// Names in node tests; [`Test::Name`] indexes them.
     pub(super) names: Vec<Box<str>>,
-    /// Number of paths that begin at the document.
+    /// Number of paths that start at the document.
     pub(super) n_roots: usize,
 }
 
-/// Operators by precedence, loosest first.
+/// Operators by precedence, lowest first.
 const LEVELS: [&[(&str, Operator)]; 6] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -61,7 +61,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, XPathError> {
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token<'a>>,
-    /// Index of the next token; the last one is never passed.
+    /// Index of the next token; never moves past the last one.
     next: usize,
     depth: usize,
     names: Vec<Box<str>>,
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         self.next = (self.next + 1).min(self.tokens.len() - 1);
     }
 
-    /// Takes the mark when it is next.
+    /// Consumes the next token if it is this mark.
     fn take(&mut self, mark: &'static str) -> bool {
         let is_next = self.peek() == Kind::Mark(mark);
         if is_next {
@@ -93,9 +93,10 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, mark: &'static str) -> Result<(), XPathError> {
-        match self.take(mark) {
-            true => Ok(()),
-            false => Err(self.unexpected(&format!("`{mark}`"))),
+        if self.take(mark) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{mark}`")))
         }
     }
 
@@ -126,7 +127,7 @@ impl<'a> Parser<'a> {
         Ok(expr)
     }
 
-    /// Operands of one precedence with the operators between them.
+    /// Parses operands and operators of one precedence.
     fn level(&mut self, level: usize) -> Result<Expr, XPathError> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary();
@@ -140,10 +141,10 @@ impl<'a> Parser<'a> {
             self.expect(mark)?;
             rest.push((*operator, self.level(level + 1)?));
         }
-        Ok(match rest.is_empty() {
-            true => first,
-            false => Expr::Chain(Box::new(first), rest),
-        })
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        Ok(Expr::Chain(Box::new(first), rest))
     }
 
     fn unary(&mut self) -> Result<Expr, XPathError> {
@@ -165,23 +166,23 @@ impl<'a> Parser<'a> {
         if self.peek() != Kind::Mark("|") {
             return Ok(first);
         }
-        self.must_be_nodes(&first, start, "both sides of `|`")?;
+        self.require_nodes(&first, start, "an operand of `|`")?;
         let mut operands = vec![first];
         while self.take("|") {
             let start = self.next;
             let operand = self.path()?;
-            self.must_be_nodes(&operand, start, "both sides of `|`")?;
+            self.require_nodes(&operand, start, "an operand of `|`")?;
             operands.push(operand);
         }
         Ok(Expr::Union(operands))
     }
 
-    fn must_be_nodes(&self, expr: &Expr, token: usize, place: &str) -> Result<(), XPathError> {
+    fn require_nodes(&self, expr: &Expr, token: usize, place: &str) -> Result<(), XPathError> {
         match expr.type_of() {
             Type::Nodes => Ok(()),
             _ => Err(self.error(
                 token,
-                format!("{place} must be nodes, not a string, number or boolean"),
+                format!("{place} must be a node-set, not a string, number or boolean"),
             )),
         }
     }
@@ -191,16 +192,17 @@ impl<'a> Parser<'a> {
             Kind::Mark("/") => {
                 self.advance();
                 let start = self.root();
-                let steps = match self.begins_step() {
-                    true => self.steps(Vec::new())?,
-                    false => Vec::new(),
+                let steps = if self.begins_step() {
+                    self.steps(Vec::new())?
+                } else {
+                    Vec::new()
                 };
                 Ok(Expr::Path(Path { start, steps }))
             }
             Kind::Mark("//") => {
                 self.advance();
                 let start = self.root();
-                let steps = self.steps(vec![any_below()])?;
+                let steps = self.steps(vec![descendant_or_self()])?;
                 Ok(Expr::Path(Path { start, steps }))
             }
             _ if self.begins_primary() => self.filter(),
@@ -234,7 +236,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A primary expression, perhaps with predicates and steps behind it.
+    /// Parses a primary expression with optional predicates and steps.
     fn filter(&mut self) -> Result<Expr, XPathError> {
         let start = self.next;
         let primary = self.primary()?;
@@ -242,7 +244,7 @@ impl<'a> Parser<'a> {
         if !has_more {
             return Ok(primary);
         }
-        self.must_be_nodes(&primary, start, "what stands before `[` or `/`")?;
+        self.require_nodes(&primary, start, "the expression before `[` or `/`")?;
         let predicates = self.predicates()?;
         let steps = match self.peek() {
             Kind::Mark("/") => {
@@ -251,7 +253,7 @@ impl<'a> Parser<'a> {
             }
             Kind::Mark("//") => {
                 self.advance();
-                self.steps(vec![any_below()])?
+                self.steps(vec![descendant_or_self()])?
             }
             _ => Vec::new(),
         };
@@ -279,7 +281,7 @@ impl<'a> Parser<'a> {
         self.expect("(")?;
         let Some(&(_, function, least, most, _)) = FUNCTIONS.iter().find(|row| row.0 == name)
         else {
-            return Err(self.error(start, format!("there is no function `{name}` in XPath 1.0")));
+            return Err(self.error(start, format!("XPath 1.0 has no function `{name}`")));
         };
         let mut arguments = Vec::new();
         if !self.take(")") {
@@ -298,18 +300,18 @@ impl<'a> Parser<'a> {
             return Err(self.error(start, reason));
         }
         if let (Function::Count, [argument]) = (function, arguments.as_slice()) {
-            self.must_be_nodes(argument, start, "what `count` counts")?;
+            self.require_nodes(argument, start, "the argument of `count`")?;
         }
         Ok(Expr::Call(function, arguments))
     }
 
-    /// One step and those after it. `steps` are those before.
+    /// Parses the remaining steps and appends them to `steps`.
     fn steps(&mut self, mut steps: Vec<Step>) -> Result<Vec<Step>, XPathError> {
         loop {
             let step = self.step()?;
             add_step(&mut steps, step);
             if self.take("//") {
-                steps.push(any_below());
+                steps.push(descendant_or_self());
             } else if !self.take("/") {
                 return Ok(steps);
             }
@@ -318,7 +320,7 @@ impl<'a> Parser<'a> {
 
     fn step(&mut self) -> Result<Step, XPathError> {
         if self.take(".") {
-            return Ok(bare(Axis::Own));
+            return Ok(bare(Axis::SelfNode));
         }
         if self.take("..") {
             return Ok(bare(Axis::Parent));
@@ -341,7 +343,7 @@ impl<'a> Parser<'a> {
             return Ok(Axis::Child);
         };
         let axis = Axis::of(name)
-            .ok_or_else(|| self.error(self.next, format!("there is no axis `{name}`")))?;
+            .ok_or_else(|| self.error(self.next, format!("unknown axis `{name}`")))?;
         self.advance();
         self.advance();
         Ok(axis)
@@ -416,13 +418,13 @@ fn bare(axis: Axis) -> Step {
     }
 }
 
-/// What `//` stands for.
-fn any_below() -> Step {
+/// The step that `//` abbreviates.
+fn descendant_or_self() -> Step {
     bare(Axis::DescendantOrSelf)
 }
 
-/// Adds a step. `//` and a child step are one descendant step unless positions are asked for, which count among the children of
-/// each parent.
+/// Appends a step. Merges `//` and a child step into one descendant step, unless positions matter,
+/// which count among the children of each parent.
 fn add_step(steps: &mut Vec<Step>, mut step: Step) {
     let after_any_below = steps.last().is_some_and(|last| {
         last.axis == Axis::DescendantOrSelf && last.test == Test::Any && last.predicates.is_empty()

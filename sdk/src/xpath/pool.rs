@@ -1,5 +1,5 @@
-//! Buffers that are used again. The memory of a component is hardly ever taken back while it runs, so what is evaluated for every node
-//! must not allocate for every node.
+//! Reusable buffers. A component rarely frees memory while it runs, so evaluation must not allocate
+//! for every node.
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::tree::Key;
 
-/// Buffers that nobody uses now.
+/// Buffers that are free for reuse.
 #[derive(Default)]
 pub(super) struct Pool {
     keys: RefCell<Vec<Vec<Key>>>,
@@ -16,20 +16,20 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// An empty list.
+    /// Takes an empty list.
     pub(super) fn keys(&self) -> Keys<'_> {
         let keys = self.keys.borrow_mut().pop().unwrap_or_default();
         Keys { keys, pool: self }
     }
 
-    /// An empty text.
+    /// Takes an empty string.
     pub(super) fn text(&self) -> Buffer<'_> {
         let text = self.texts.borrow_mut().pop().unwrap_or_default();
         Buffer { text, pool: self }
     }
 }
 
-/// A list of nodes; its memory goes back to the pool.
+/// A list of nodes that returns its memory to the pool.
 pub(super) struct Keys<'a> {
     keys: Vec<Key>,
     pool: &'a Pool,
@@ -57,9 +57,9 @@ impl Drop for Keys<'_> {
     }
 }
 
-/// A set of nodes in document order.
+/// A node-set in document order.
 pub(super) enum Set<'a> {
-    Own(Keys<'a>),
+    Owned(Keys<'a>),
     Shared(Rc<[Key]>),
 }
 
@@ -68,13 +68,13 @@ impl Deref for Set<'_> {
 
     fn deref(&self) -> &[Key] {
         match self {
-            Self::Own(keys) => keys,
+            Self::Owned(keys) => keys,
             Self::Shared(keys) => keys,
         }
     }
 }
 
-/// A text being made; its memory goes back to the pool.
+/// A string that returns its memory to the pool.
 pub(super) struct Buffer<'a> {
     text: String,
     pool: &'a Pool,
@@ -102,10 +102,10 @@ impl Drop for Buffer<'_> {
     }
 }
 
-/// A text of the page or of the expression, or one that was made.
+/// Borrowed or owned text.
 pub(super) enum Text<'a> {
     Borrowed(&'a str),
-    Made(Buffer<'a>),
+    Owned(Buffer<'a>),
 }
 
 impl Deref for Text<'_> {
@@ -114,7 +114,7 @@ impl Deref for Text<'_> {
     fn deref(&self) -> &str {
         match self {
             Self::Borrowed(text) => text,
-            Self::Made(text) => text,
+            Self::Owned(text) => text,
         }
     }
 }
@@ -127,7 +127,7 @@ impl<'a> From<&'a str> for Text<'a> {
 
 impl<'a> From<Buffer<'a>> for Text<'a> {
     fn from(text: Buffer<'a>) -> Self {
-        Self::Made(text)
+        Self::Owned(text)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{Kind, testkit};
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><title>T</title><body><ul id=u><li class=x>1<li>2 <b>two</b><li>3</ul><p id=a>one<!--c--><a href=h title=t>more</a></p><p>two";
 
-/// Names of elements, attributes with `@`, texts in quotes.
+/// Element names, attributes with `@`, and quoted texts.
 fn show(value: &Value<'_>) -> String {
     match value {
         Value::Nodes(items) => {
@@ -41,7 +41,7 @@ fn check(expression: &str, expected: &str) {
 }
 
 #[test]
-fn nodes_come_in_document_order_each_once() {
+fn nodes_are_unique_and_in_document_order() {
     check("//li | //ul | //li/@class | //li", "ul li @class=x li li");
     check("//a/@* | //a | //a/text()", "a @href=h @title=t 'more'");
     check("//p/.. | //body", "body");
@@ -191,7 +191,7 @@ fn sets_compare_by_any_of_their_nodes() {
 }
 
 #[test]
-fn an_error_says_what_and_where() {
+fn errors_have_a_reason_and_a_position() {
     for (expression, expected) in [
         ("", "expected a step, found the end at character 1"),
         ("//a[", "expected a step, found the end at character 5"),
@@ -203,16 +203,13 @@ fn an_error_says_what_and_where() {
             "//é/a b",
             "expected an operator or the end, found `b` at character 7",
         ),
-        ("//a[@b='c]", "a quoted string has no end at character 8"),
+        ("//a[@b='c]", "unterminated string at character 8"),
         ("$x", "variables are not supported at character 1"),
         (
             "//x:a",
-            "the namespace prefix `x` is not known: HTML has none at character 3",
+            "the namespace prefix `x` is not declared: HTML has none at character 3",
         ),
-        (
-            "foo(1)",
-            "there is no function `foo` in XPath 1.0 at character 1",
-        ),
+        ("foo(1)", "XPath 1.0 has no function `foo` at character 1"),
         ("count()", "`count` takes 1 argument, not 0 at character 1"),
         (
             "concat('a')",
@@ -225,23 +222,20 @@ fn an_error_says_what_and_where() {
         ("true(1)", "`true` takes no arguments, not 1 at character 1"),
         (
             "count('a')",
-            "what `count` counts must be nodes, not a string, number or boolean at character 1",
+            "the argument of `count` must be a node-set, not a string, number or boolean at character 1",
         ),
         (
             "//a | 'b'",
-            "both sides of `|` must be nodes, not a string, number or boolean at character 7",
+            "an operand of `|` must be a node-set, not a string, number or boolean at character 7",
         ),
         (
             "'a'[1]",
-            "what stands before `[` or `/` must be nodes, not a string, number or boolean at character 1",
+            "the expression before `[` or `/` must be a node-set, not a string, number or boolean at character 1",
         ),
-        ("foo::a", "there is no axis `foo` at character 1"),
+        ("foo::a", "unknown axis `foo` at character 1"),
         ("(//a", "expected `)`, found the end at character 5"),
         ("//a[1 2]", "expected `]`, found a number at character 7"),
-        (
-            "a ! b",
-            "the character `!` may not stand here at character 3",
-        ),
+        ("a ! b", "unexpected character `!` at character 3"),
     ] {
         let error = XPath::parse(expression).unwrap_err();
         assert_eq!(error.to_string(), expected, "{expression}");
@@ -250,7 +244,7 @@ fn an_error_says_what_and_where() {
 }
 
 #[test]
-fn long_and_deep_expressions_are_refused() {
+fn long_and_deep_expressions_are_rejected() {
     let error = |text: &str| XPath::parse(text).unwrap_err().to_string();
     let long = "a".repeat(10_001);
     assert_eq!(error(&long), "the expression is longer than 10000 bytes");
@@ -259,7 +253,7 @@ fn long_and_deep_expressions_are_refused() {
         error(&deep),
         "the expression is nested more than 40 levels deep at character 41"
     );
-    // Chains are flat: length alone bounds them.
+    // Chains are flat, so only the length of the expression limits them.
     check(&("1".to_owned() + &"+1".repeat(4_000)), "4001");
     check(&("-".repeat(9_000) + "1"), "1");
     check(&("//li".to_owned() + &"/.".repeat(4_000)), "li li li");
@@ -269,7 +263,7 @@ fn long_and_deep_expressions_are_refused() {
 
 #[test]
 fn the_deepest_expression_fits_on_a_small_stack() {
-    // A plugin in the server has half a mebibyte.
+    // A plugin in the server has a stack of half a mebibyte.
     let run = || {
         let page = testkit::page(&"<b>".repeat(500));
         for (open, close) in [
@@ -316,7 +310,7 @@ fn evaluation_stops_when_its_steps_are_used_up() {
 }
 
 #[test]
-fn ordinary_paths_take_a_few_steps_a_node() {
+fn typical_paths_take_a_few_steps_per_node() {
     let html = "<div class=x><ul><li><a href=h>t</a><li>u</ul></div>".repeat(5_000);
     let page = testkit::page(&html);
     let document = page.document();
@@ -357,7 +351,7 @@ fn ordinary_paths_take_a_few_steps_a_node() {
     }
 }
 
-/// Pieces that expressions are made of, and some that they are not.
+/// Fragments of expressions, valid and invalid.
 const PIECES: [&str; 64] = [
     "//",
     "/",
@@ -426,7 +420,7 @@ const PIECES: [&str; 64] = [
 ];
 
 #[test]
-fn no_text_is_too_odd_to_parse_and_no_evaluation_goes_on_for_ever() {
+fn random_expressions_neither_panic_nor_hang() {
     let page = testkit::page(PAGE);
     let document = page.document();
     let mut state = 1_u32;

@@ -1,4 +1,5 @@
-//! The document view as XPath's data model: nodes and attributes in one order, with no contents of templates.
+//! The document in XPath's data model: nodes and attributes in document order, without the contents
+//! of templates.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -9,11 +10,12 @@ use super::pool::{Pool, Text};
 use crate::view::arrays::{Arrays, kind};
 use crate::view::{Document, Node, Steps};
 
-/// A node, or an attribute of an element; in document order, attributes after their element and before its children.
+/// A node, or an attribute of an element. Sorts in document order, with attributes after their
+/// element and before its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Key {
     pub(super) node: u32,
-    /// 0 for the node itself, otherwise one more than the attribute's index in the document.
+    /// 0 for the node itself, otherwise the attribute's index in the document plus one.
     attribute: u32,
 }
 
@@ -22,7 +24,7 @@ impl Key {
         Self { node, attribute: 0 }
     }
 
-    /// An attribute of an element, by its index in the document.
+    /// Key of an element's attribute, by its index in the document.
     pub(super) fn attribute_of(node: u32, index: u32) -> Self {
         Self {
             node,
@@ -36,10 +38,10 @@ impl Key {
     }
 }
 
-/// Bytes of text that cost one step.
-pub(super) const BYTES_A_STEP: usize = 32;
+/// Bytes of text that count as one step.
+pub(super) const BYTES_PER_STEP: usize = 32;
 
-/// Attributes that have a namespace; the HTML parser gives it to them in foreign elements only.
+/// Namespaced attributes; the HTML parser creates them only on foreign elements.
 const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
     ("xlink:actuate", XLINK),
     ("xlink:arcrole", XLINK),
@@ -57,29 +59,29 @@ const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
 const XLINK: &str = "http://www.w3.org/1999/xlink";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
-/// Entries of the name table that a name test may mean: names of HTML, without regard to case.
+/// Name-table entries that a name test matches: HTML names, ignoring case.
 #[derive(Default)]
 struct Named {
     entries: OnceCell<Box<[bool]>>,
 }
 
-/// One tree of a document: the page, or the contents of a template.
+/// A tree in a document: the page, or the contents of a template.
 pub(super) struct Tree<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) arrays: Arrays<'a>,
-    /// The node that `/` is.
+    /// The node that `/` refers to.
     pub(super) root: u32,
     pub(super) pool: &'a Pool,
     steps: &'a Steps,
     names: &'a [Box<str>],
     named: Box<[Named]>,
-    /// Contents of templates in this tree, as ranges of nodes in order.
+    /// Contents of the templates in this tree, as ranges of nodes in order.
     pub(super) templates: OnceCell<Box<[(u32, u32)]>>,
     pub(super) marks: RefCell<Marks>,
 }
 
 impl<'a> Tree<'a> {
-    /// The tree that `node` stands in.
+    /// The tree that contains `node`.
     pub(super) fn around(
         node: Node<'a>,
         names: &'a [Box<str>],
@@ -105,14 +107,15 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Takes `n` from the steps that are left.
+    /// Takes `n` steps from the budget.
     ///
     /// # Errors
-    /// None are left.
+    /// If the steps are used up.
     pub(super) fn spend(&self, n: usize) -> Result<(), XPathError> {
-        match self.steps.spend(n as u64) {
-            true => Ok(()),
-            false => Err(XPathError::too_many_steps()),
+        if self.steps.spend(n as u64) {
+            Ok(())
+        } else {
+            Err(XPathError::too_many_steps())
         }
     }
 
@@ -168,7 +171,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// For each entry of the name table whether the name with this number may mean it.
+    /// For each name-table entry whether the name with this index can match it.
     #[inline]
     fn entries(&self, name: usize) -> Result<&[bool], XPathError> {
         let Named { entries } = &self.named[name];
@@ -199,7 +202,8 @@ impl<'a> Tree<'a> {
         if !self.entries(name)?[entry as usize] {
             return Ok(false);
         }
-        // Only HTML is without case; `xmlns` of other elements declares a namespace and is no attribute to XPath.
+        // Only HTML ignores case; `xmlns` on other elements is a namespace declaration, which is
+        // not an attribute in XPath.
         let own = self.arrays.name(entry);
         Ok(self.is_html(node) || (*own == *self.names[name] && own != "xmlns"))
     }
@@ -222,7 +226,7 @@ impl<'a> Tree<'a> {
         self.arrays.text_of(start, length)
     }
 
-    /// The namespace of an attribute; empty for most.
+    /// Namespace of an attribute; usually empty.
     pub(super) fn attribute_namespace(&self, node: u32, attribute: u32) -> &'static str {
         if self.is_html(node) {
             return "";
@@ -234,7 +238,7 @@ impl<'a> Tree<'a> {
             .map_or("", |(_, namespace)| namespace)
     }
 
-    /// The value of `xml:lang`, which only foreign elements have in HTML.
+    /// Value of `xml:lang`, which in HTML only foreign elements have.
     pub(super) fn xml_lang(&self, node: u32) -> Option<&'a str> {
         let mut attributes = self.attribute_range(node);
         let attribute =
@@ -242,7 +246,7 @@ impl<'a> Tree<'a> {
         Some(self.attribute_value(attribute))
     }
 
-    /// The namespace of an element.
+    /// Namespace of an element.
     pub(super) fn namespace(&self, node: u32) -> &'static str {
         match self.arrays.name_spaces[self.arrays.names[node as usize] as usize] {
             0 => "http://www.w3.org/1999/xhtml",
@@ -252,7 +256,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The value of `id`.
+    /// Value of the `id` attribute.
     pub(super) fn id(&self, node: u32) -> Option<&'a str> {
         let mut attributes = self.attribute_range(node);
         let attribute = attributes.find(|&at| self.attribute_name(at) == "id")?;
@@ -271,7 +275,7 @@ impl<'a> Tree<'a> {
             .text_of(self.arrays.starts[node], self.arrays.counts[node])
     }
 
-    /// XPath's string-value.
+    /// String-value as defined by XPath.
     pub(super) fn string_value(&self, key: Key) -> Result<Text<'a>, XPathError> {
         let text = match (key.attribute(), self.kind(key.node)) {
             (Some(attribute), _) => self.attribute_value(attribute).into(),
@@ -280,7 +284,7 @@ impl<'a> Tree<'a> {
             (None, kind::DOCTYPE) => "".into(),
             (None, _) => self.text_inside(key.node)?,
         };
-        self.spend(text.len() / BYTES_A_STEP)?;
+        self.spend(text.len() / BYTES_PER_STEP)?;
         Ok(text)
     }
 
@@ -303,6 +307,6 @@ impl<'a> Tree<'a> {
             joined.push_str(own);
             Ok(false)
         })?;
-        Ok(joined.map_or(Text::Borrowed(first), Text::Made))
+        Ok(joined.map_or(Text::Borrowed(first), Text::Owned))
     }
 }

@@ -1,51 +1,55 @@
-//! Conversions and rules of numbers.
+//! Conversions and numeric functions.
 
 use std::fmt::Write as _;
 
 use super::ast::Operator;
 use super::lexer::is_space;
 
-/// XPath 1.0, 4.4 `number`: digits with at most one point and a minus in front, white space around; anything else is no number.
+/// XPath 1.0, 4.4 `number`: digits with at most one decimal point and a leading minus, surrounded
+/// by white space; anything else is `NaN`.
 pub(super) fn to_number(text: &str) -> f64 {
     let text = text.trim_matches(is_space);
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_number = digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    match is_number {
-        true => text.parse().unwrap_or(f64::NAN),
-        false => f64::NAN,
+    if is_number {
+        text.parse().unwrap_or(f64::NAN)
+    } else {
+        f64::NAN
     }
 }
 
-/// XPath 1.0, 4.2 `string`: as many digits as tell the number from its neighbours, never an exponent.
+/// XPath 1.0, 4.2 `string`: the shortest digits that identify the number, never an exponent.
 pub(super) fn write_number(out: &mut String, number: f64) {
-    // Zero has no sign.
+    // Negative zero is written without a sign.
     let number = if number == 0.0 { 0.0 } else { number };
-    let written = match number.is_infinite() {
-        true if number > 0.0 => out.write_str("Infinity"),
-        true => out.write_str("-Infinity"),
-        false => write!(out, "{number}"),
+    let written = if number == f64::INFINITY {
+        out.write_str("Infinity")
+    } else if number == f64::NEG_INFINITY {
+        out.write_str("-Infinity")
+    } else {
+        write!(out, "{number}")
     };
-    written.expect("a string takes all that is written");
+    written.expect("writing to a string never fails");
 }
 
 pub(super) fn number_to_boolean(number: f64) -> bool {
     number != 0.0 && !number.is_nan()
 }
 
-/// The nearest whole number; of two, the greater one.
+/// The nearest integer; of two equally near ones, the greater.
 pub(super) fn round(number: f64) -> f64 {
     match number {
-        // The sign of a zero stays.
+        // The sign of zero is preserved.
         _ if (-0.5..0.0).contains(&number) => -0.0,
-        // Whole numbers this large have no halves, and adding one would lose digits.
+        // Numbers this large are integers, and adding a half would lose precision.
         _ if number.abs() >= 4_503_599_627_370_496.0 || number == 0.0 => number,
         _ => (number + 0.5).floor(),
     }
 }
 
-/// The element with this number, counted from 1.
+/// The element at this position, counted from 1.
 pub(super) fn nth<T: Copy>(elements: &[T], number: f64) -> Option<T> {
     let is_position = number >= 1.0 && number.fract() == 0.0;
     is_position
@@ -64,8 +68,8 @@ pub(super) fn compare(operator: Operator, left: f64, right: f64) -> bool {
     }
 }
 
-/// The operator that says the same with the sides exchanged.
-pub(super) fn turned(operator: Operator) -> Operator {
+/// The operator with its operands swapped.
+pub(super) fn swapped(operator: Operator) -> Operator {
     match operator {
         Operator::Less => Operator::Greater,
         Operator::LessOrEqual => Operator::GreaterOrEqual,
@@ -75,7 +79,8 @@ pub(super) fn turned(operator: Operator) -> Operator {
     }
 }
 
-/// Whether any number of one range (least, greatest) compares so with any of the other.
+/// Whether any number in one range (minimum, maximum) satisfies the comparison with any number in
+/// the other.
 pub(super) fn any_compare(
     operator: Operator,
     left: Option<(f64, f64)>,
@@ -90,8 +95,9 @@ pub(super) fn any_compare(
     }
 }
 
-/// Byte range of `substring`: characters whose position is at least the rounded start, and less than start and length together.
-/// As in browsers, an infinite start gives nothing.
+/// Byte range of `substring`: characters whose position is at least the rounded start and less than
+/// the rounded start plus the rounded length. As in browsers, an infinite start yields an empty
+/// string.
 pub(super) fn substring(text: &str, start: f64, length: Option<f64>) -> (usize, usize) {
     let first = round(start);
     let past = length.map_or(f64::INFINITY, |length| first + round(length));

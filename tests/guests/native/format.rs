@@ -1,7 +1,9 @@
-//! A format as a shared library, without the SDK: compiled by a test with `rustc`, one `--cfg` for each misdeed.
+//! A format as a shared library without the SDK. A test compiles this file with `rustc` alone, with
+//! one `--cfg` for each fault.
 
+// Without cargo there is no dependency on the SDK, so the interface is included as a module.
 #[path = "../../../sdk/src/abi.rs"]
-#[allow(dead_code, reason = "the whole interface is here, one kind of it is used")]
+#[allow(dead_code, reason = "a format uses only a part of the interface")]
 mod abi;
 
 #[unsafe(no_mangle)]
@@ -15,17 +17,17 @@ pub extern "C" fn trawl_plugin_kind() -> u32 {
 }
 
 /// # Safety
-/// `reply` is valid for writing.
+/// `reply` must be valid for writing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trawl_plugin_describe(reply: *mut abi::Reply) {
     let text = r#"{"name":"native_echo","version":"0.1.0","summary":"Echo","options_schema":"{}","needs":["source"]}"#;
     unsafe { write(reply, abi::status::TEXT, text.as_bytes()) };
 }
 
-/// Answers with the document's text and the source, or as the options say.
+/// Returns the document's text and the source, or misbehaves as the options say.
 ///
 /// # Safety
-/// Both pointers are valid, and so is what they point to.
+/// Both pointers must be valid, and so must everything they point to.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trawl_plugin_call(call: *const abi::Call, reply: *mut abi::Reply) {
     let call = unsafe { &*call };
@@ -44,7 +46,7 @@ pub unsafe extern "C" fn trawl_plugin_call(call: *const abi::Call, reply: *mut a
 }
 
 /// # Safety
-/// `reply` was written by one of the functions above, or is empty.
+/// `reply` must be empty or written by one of the functions above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trawl_plugin_free(reply: *mut abi::Reply) {
     let reply = unsafe { &mut *reply };

@@ -1,46 +1,47 @@
-//! Every way a guest can misbehave, as WebAssembly text for [`Guest::when_asked`] or as a whole guest.
+//! Every way a plugin can misbehave, as WebAssembly text for [`Guest::when_asked`] or as a complete
+//! component.
 
 use super::{Guest, Imports};
 
-/// Never ends.
+/// Loops forever.
 pub const ENDLESS_LOOP: &str = "(loop $again (br $again))";
-/// Takes memory until it gets no more, and then breaks down as an allocator does.
+/// Allocates memory until none is left, then traps like an allocator.
 pub const MEMORY_GRAB: &str =
     "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
-/// Breaks down.
+/// Traps.
 pub const TRAP: &str = "unreachable";
-/// Reads outside its memory.
+/// Reads out of bounds.
 pub const OUT_OF_BOUNDS: &str = "(drop (i32.load (i32.const 0x7fffffff)))";
-/// Answers a format with a text that lies outside its memory.
+/// Returns a text outside its memory from a format.
 pub const LYING_POINTER: &str = "(return (call $ok_text (i32.const 0x7ffffff0) (i32.const 64)))";
-/// Answers a format with a case that does not exist.
+/// Returns an output variant that does not exist from a format.
 pub const LYING_CASE: &str = "(drop (call $ok_text (i32.const 0) (i32.const 0))) (i32.store8 (i32.const 20) (i32.const 77)) (return (i32.const 16))";
-/// Answers a format with bytes that are not UTF-8.
+/// Returns invalid UTF-8 from a format.
 pub const INVALID_UTF8: &str = "(i32.store (i32.const 512) (i32.const 0xc0ffeeff)) (return (call $ok_text (i32.const 512) (i32.const 4)))";
-/// Answers a format with 100 MiB of text.
+/// Returns 100 MiB of text from a format.
 pub const HUGE_OUTPUT: &str = "(drop (memory.grow (i32.const 1600))) (return (call $ok_text (i32.const 65536) (i32.const 104857600)))";
-/// Answers a format with text that is a little above one mebibyte.
+/// Returns slightly more than 1 MiB of text from a format.
 pub const LARGE_OUTPUT: &str = "(drop (memory.grow (i32.const 32))) (return (call $ok_text (i32.const 131072) (i32.const 1048577)))";
-/// Answers a filter with a mask of 1000 bytes.
+/// Returns a mask of 1000 bytes from a filter.
 pub const LYING_MASK: &str = "(return (call $ok (i32.const 65536) (i32.const 1000)))";
-/// Answers an extractor with something that is not JSON.
+/// Returns invalid JSON from an extractor.
 pub const NOT_JSON: &str = "(i32.store (i32.const 512) (i32.const 0x7d7d7d7b)) (return (call $ok (i32.const 512) (i32.const 4)))";
 
-/// Answers an analyst's caller with something that is not JSON.
+/// Returns invalid JSON from an analyst.
 pub const ANSWER_NOT_JSON: &str = "(i32.store (i32.const 512) (i32.const 0x7d7d7d7b)) (return (call $done (i32.const 512) (i32.const 4)))";
-/// Has an analyst ask with a memo that is a little above one mebibyte.
+/// Asks a question with a memo of slightly more than 1 MiB.
 pub const HUGE_MEMO: &str = "(drop (memory.grow (i32.const 32))) (return (call $ask (i32.const 131072) (i32.const 1048577)))";
-/// Has an analyst ask.
+/// Asks a question.
 pub const ASK: &str = "(return (call $ask (i32.const 864) (i32.const 4)))";
-/// Has an analyst ask with a question whose schema is not JSON.
+/// Asks a question whose schema is invalid JSON.
 pub const LYING_SCHEMA: &str = "(i32.store (i32.const 800) (i32.const 0x7d7d7d7b)) (return (call $ask (i32.const 864) (i32.const 4)))";
-/// Has an analyst ask a question without a message.
+/// Asks a question without messages.
 pub const NO_MESSAGE: &str = "(drop (call $ask (i32.const 864) (i32.const 4))) (i32.store (i32.const 28) (i32.const 0)) (return (i32.const 16))";
-/// Has an analyst ask with a text that is a little above one mebibyte.
+/// Asks a question of slightly more than 1 MiB.
 pub const HUGE_QUESTION: &str = "(drop (memory.grow (i32.const 32))) (drop (call $ask (i32.const 864) (i32.const 4))) \
      (i32.store (i32.const 772) (i32.const 131072)) (i32.store (i32.const 776) (i32.const 1048577)) (return (i32.const 16))";
 
-/// Answers a chunker with one span.
+/// Returns this one span from a chunker.
 pub fn lying_span(start: u32, end: u32) -> String {
     format!(
         "(i32.store (i32.const 256) (i32.const {start})) (i32.store (i32.const 260) (i32.const {end})) \
@@ -48,7 +49,7 @@ pub fn lying_span(start: u32, end: u32) -> String {
     )
 }
 
-/// A format that calls itself without end when asked.
+/// A format that recurses forever when called with options.
 pub fn deep_recursion(name: &str) -> Guest {
     let mut guest = Guest::echo_format(name).when_asked("(drop (call $deeper (i32.const 1)))");
     guest.extra = "(func $deeper (param $n i32) (result i32) \
@@ -57,28 +58,28 @@ pub fn deep_recursion(name: &str) -> Guest {
     guest
 }
 
-/// A format whose `describe` breaks down.
+/// A format whose `describe` traps.
 pub fn trap_in_describe(name: &str) -> Guest {
     let mut guest = Guest::echo_format(name);
     guest.on_describe = TRAP.to_owned();
     guest
 }
 
-/// A format whose `describe` never ends.
+/// A format whose `describe` loops forever.
 pub fn loop_in_describe(name: &str) -> Guest {
     let mut guest = Guest::echo_format(name);
     guest.on_describe = ENDLESS_LOOP.to_owned();
     guest
 }
 
-/// A format built for a contract that does not exist yet.
+/// A format built for a version of the contract that does not exist yet.
 pub fn from_the_future(name: &str) -> Guest {
     let mut guest = Guest::echo_format(name);
     guest.contract = "9.0.0";
     guest
 }
 
-/// A format that imports something nobody provides.
+/// A format with an import that the host does not provide.
 pub fn unknown_import(name: &str) -> Guest {
     let mut guest = Guest::echo_format(name).when_asked("(drop (call $get (i32.const 1)))");
     guest.core_imports =
@@ -92,7 +93,8 @@ pub fn unknown_import(name: &str) -> Guest {
     guest
 }
 
-/// A format that imports WASI: it answers with the wall clock's low byte and a random byte, and sleeps for an hour when asked.
+/// A format that imports WASI: it returns the low byte of the wall clock and a random byte, and
+/// sleeps for an hour when called with options.
 pub fn sleeper(name: &str) -> Guest {
     let mut guest = Guest::new(
         "format",

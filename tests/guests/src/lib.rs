@@ -1,8 +1,9 @@
-//! Small components written by hand as WebAssembly text, so that a test needs no compiler for guests: what each kind of plugin
-//! looks like to the host, and every way it can misbehave.
+//! Small components written as WebAssembly text, so that tests need no compiler for plugins: a
+//! well-behaved one of each kind, and every way to misbehave.
 //!
-//! A guest is described by a [`Guest`] and made by [`Guest::build`]. Its one function is WebAssembly text; [`hostile`] has the
-//! misbehaving ones. The offsets are those of the contract's records in the canonical ABI.
+//! A [`Guest`] describes a component and [`Guest::build`] encodes it. Its function body is
+//! WebAssembly text; [`hostile`] has misbehaving ones. Offsets are those of the contract's records
+//! in the canonical ABI.
 
 pub mod hostile;
 
@@ -17,53 +18,54 @@ const EXTRACTOR: &str = include_str!("../../../wit/extractor/1/extractor.wit");
 const CHUNKER: &str = include_str!("../../../wit/chunker/1/chunker.wit");
 const ANALYST: &str = include_str!("../../../wit/analyst/1/analyst.wit");
 
-/// Where the four text fields of `describe` lie, one after another.
+/// Address of the four text fields of `describe`, one after another.
 const TEXT_AT: usize = 1024;
-/// First byte that the guest's allocator gives away: behind one page of constants.
+/// Start of the heap, after one page of constants.
 const HEAP_AT: usize = 65536;
 
-/// A component to be made.
+/// Description of a component.
 #[derive(Clone, Debug)]
 pub struct Guest {
     /// `format`, `filter`, `extractor`, `chunker` or `analyst`.
     pub kind: &'static str,
-    /// Version of the contract it is built for.
+    /// Version of the contract it implements.
     pub contract: &'static str,
-    /// Name it gives in `describe`.
+    /// Name returned by `describe`.
     pub name: String,
-    /// Version it gives.
+    /// Version returned by `describe`.
     pub version: String,
-    /// Options schema it gives.
+    /// Options schema returned by `describe`.
     pub schema: String,
-    /// Needs it gives: bit 0 the source, bit 1 the body.
+    /// Needs returned by `describe`: bit 0 is the source, bit 1 the body.
     pub needs: u32,
-    /// What `describe` does before it answers.
+    /// Instructions that `describe` runs first.
     pub on_describe: String,
-    /// What its function does: an expression that gives the address of the result. For a chunker the parameters are `$text`,
-    /// `$text_bytes`, `$options`, `$options_bytes`; for the other kinds `$args`. `$ok`, `$ok_text` and `$fail` make results, for an
-    /// analyst `$ask` and `$done`.
+    /// Body of its function: an expression that returns the address of the result. The parameters
+    /// of a chunker are `$text`, `$text_bytes`, `$options` and `$options_bytes`, those of the other
+    /// kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and `$done` those of an
+    /// analyst.
     pub body: String,
-    /// What `resume` of an analyst does, likewise.
+    /// Body of an analyst's `resume`, likewise.
     pub resume: String,
-    /// More functions, globals, data.
+    /// Additional functions, globals and data.
     pub extra: String,
     /// Imports of the core module.
     pub core_imports: String,
-    /// Imports of the world, with the packages they come from.
+    /// Imports of the world, with their packages.
     pub imports: Imports,
 }
 
-/// What a guest imports.
+/// Imports of a component.
 #[derive(Clone, Debug, Default)]
 pub struct Imports {
-    /// WIT packages as text, each before those that use it.
+    /// WIT packages as text, dependencies first.
     pub packages: Vec<String>,
-    /// Interfaces imported, by full name.
+    /// Full names of the imported interfaces.
     pub interfaces: Vec<String>,
 }
 
 impl Guest {
-    /// A guest of this kind whose function is `body`.
+    /// Creates a component of this kind with this function body.
     pub fn new(kind: &'static str, name: &str, body: &str) -> Self {
         Self {
             kind,
@@ -81,7 +83,7 @@ impl Guest {
         }
     }
 
-    /// A format that answers with the text of the whole document.
+    /// A format that returns the text of the whole document.
     pub fn echo_format(name: &str) -> Self {
         Self::new(
             "format",
@@ -90,7 +92,7 @@ impl Guest {
         )
     }
 
-    /// A format that answers with this text.
+    /// A format that returns this text.
     pub fn constant_format(name: &str, text: &str) -> Self {
         let mut guest = Self::new(
             "format",
@@ -101,7 +103,7 @@ impl Guest {
         guest
     }
 
-    /// A filter that keeps what was kept before.
+    /// A filter that removes nothing.
     pub fn keeping_filter(name: &str) -> Self {
         Self::new(
             "filter",
@@ -110,7 +112,7 @@ impl Guest {
         )
     }
 
-    /// An extractor that answers with its options.
+    /// An extractor that returns its options.
     pub fn echo_extractor(name: &str) -> Self {
         Self::new(
             "extractor",
@@ -119,7 +121,7 @@ impl Guest {
         )
     }
 
-    /// A chunker that answers with one span, the whole text.
+    /// A chunker that returns the whole text as one span.
     pub fn whole_chunker(name: &str) -> Self {
         Self::new(
             "chunker",
@@ -129,8 +131,8 @@ impl Guest {
         )
     }
 
-    /// An analyst. Where there is a model it asks `who?` and answers with the model's answer, or `"no reply"`; where there is none
-    /// it answers `"no model"`. Findings are joined by answering with the first one.
+    /// An analyst. With a model it asks `who?` and returns the model's answer, or `"no reply"`;
+    /// without a model it returns `"no model"`. It joins findings by returning the first one.
     pub fn asking_analyst(name: &str) -> Self {
         let mut guest = Self::new(
             "analyst",
@@ -150,13 +152,13 @@ impl Guest {
         guest
     }
 
-    /// The same analyst that does `misdeed` when it gets a reply.
-    pub fn when_resumed(mut self, misdeed: &str) -> Self {
-        self.resume = format!("{misdeed} {}", self.resume);
+    /// Runs `fault` when the analyst receives a reply.
+    pub fn when_resumed(mut self, fault: &str) -> Self {
+        self.resume = format!("{fault} {}", self.resume);
         self
     }
 
-    /// Offset of the options in `$args`, where the kind has them there.
+    /// Offset of the options in `$args`, unless they are separate parameters.
     fn options_at(&self) -> Option<u32> {
         match self.kind {
             "filter" => Some(140),
@@ -166,23 +168,24 @@ impl Guest {
         }
     }
 
-    /// The same guest that does `misdeed` first when its options are not `{}`, so that it passes the host's first call.
-    pub fn when_asked(mut self, misdeed: &str) -> Self {
+    /// Runs `fault` first if the options are not `{}`, so that the component passes the host's
+    /// initial call.
+    pub fn when_asked(mut self, fault: &str) -> Self {
         let length = match self.options_at() {
             Some(at) => format!("(i32.load offset={} (local.get $args))", at + 4),
             None => "(local.get $options_bytes)".to_owned(),
         };
         self.body = format!(
-            "(if (i32.gt_u {length} (i32.const 2)) (then {misdeed})) {}",
+            "(if (i32.gt_u {length} (i32.const 2)) (then {fault})) {}",
             self.body
         );
         self
     }
 
-    /// The component's bytes.
+    /// Encodes the component.
     ///
     /// # Panics
-    /// When its text is not valid: a fault of the test.
+    /// If its text is invalid, which is a bug in the test.
     pub fn build(&self) -> Vec<u8> {
         let mut resolve = Resolve::default();
         let world = self.world(&mut resolve);
@@ -309,7 +312,7 @@ impl Guest {
         )
     }
 
-    /// What an analyst has beside `start`: `resume`, and functions that make its steps.
+    /// Additional functions of an analyst: `resume`, and builders for its steps.
     fn conversation(&self, interface: &str) -> String {
         let resume = &self.resume;
         format!(

@@ -1,9 +1,9 @@
-//! Colours as inline styles spell them.
+//! Parses colours in inline styles.
 
 /// An opaque colour: red, green and blue.
 pub(super) type Colour = [u8; 3];
 
-/// The names that pages use for what they write on.
+/// Colour names commonly used for text and backgrounds.
 const NAMES: &[(&str, Colour)] = &[
     ("aqua", [0, 255, 255]),
     ("beige", [245, 245, 220]),
@@ -36,7 +36,8 @@ const NAMES: &[(&str, Colour)] = &[
     ("yellow", [255, 255, 0]),
 ];
 
-/// A colour written as a well-known name, `#rgb`, `#rrggbb` or `rgb(…)`; `None` for anything else, also for one that shines through.
+/// Parses a well-known colour name, `#rgb`, `#rrggbb` or `rgb(…)`; `None` for anything else,
+/// including translucent colours.
 pub(super) fn parse(text: &str) -> Option<Colour> {
     let text = text.trim_ascii();
     if let Some(digits) = text.strip_prefix('#') {

@@ -1,28 +1,29 @@
-//! The declarations that hide, and when they do.
+//! Style declarations that hide an element.
 
 use super::{HiddenBy, colour};
 use crate::view::style::{Declaration, Declarations};
 use crate::view::{Element, Node};
 
-/// Pixels from which a place is far outside: sideways or upwards by this much, nothing of a usual box is left on the page.
+/// Offset in pixels that moves a box of usual size off the page, to the left or upwards.
 const FAR_PX: f32 = 999.0;
-/// Pixels of a strip that is wider than a screen: what is moved aside with it is the rest of a row of slides.
+/// Width in pixels of a strip wider than a screen: a slider that is moved sideways by its own
+/// script.
 const STRIP_PX: f32 = 2000.0;
-/// Nodes inside an element that are looked at for a style of their own.
+/// Maximum number of descendants to examine for their own style.
 const INSIDE_MAX: usize = 200;
 
-/// Bytes of another element's style that are read.
+/// Maximum length of another element's style, in bytes.
 const STYLE_BYTES_MAX: usize = 500;
-/// Attributes of another element that are looked at.
+/// Maximum number of another element's attributes to examine.
 const ATTRIBUTES_MAX: usize = 8;
 
 macro_rules! properties {
     ($($field:ident $name:literal)*) => {
-        /// The values of the properties that can hide.
+        /// Values of the properties that can hide an element.
         #[derive(Clone, Copy, Debug, Default)]
         pub(super) struct Style<'a> {
             $($field: Value<'a>,)*
-            /// Whether it says how the element moves or changes.
+            /// Whether the style animates the element.
             is_animated: bool,
         }
 
@@ -104,30 +105,30 @@ impl<'a> Style<'a> {
             value.text = Some(declaration.value);
             value.is_important = declaration.is_important;
         } else {
-            self.is_animated |= is_motion(declaration.property);
+            self.is_animated |= is_animation(declaration.property);
         }
     }
 
-    /// Whether it says how the element is displayed.
+    /// Whether the style sets a visible `display`.
     pub(super) fn is_displayed(&self) -> bool {
         self.display.text.is_some() && !self.display.is("none")
     }
 
-    /// What of it hides the element.
-    pub(super) fn hides(&self, element: Element<'a>) -> Option<HiddenBy> {
+    /// What in this style hidden_by the element.
+    pub(super) fn hidden_by(&self, element: Element<'a>) -> Option<HiddenBy> {
         if self.display.is("none") {
             Some(HiddenBy::Display)
         } else if self.visibility.is_any(&["hidden", "collapse"]) {
             Some(HiddenBy::Visibility)
         } else if self.is_transparent() && !self.may_appear(element) {
             Some(HiddenBy::Transparent)
-        } else if self.has_no_size() || self.has_no_letters(element) {
+        } else if self.has_zero_size() || self.has_zero_font_size(element) {
             Some(HiddenBy::ZeroSize)
         } else if self.is_clipped() {
             Some(HiddenBy::Clipped)
-        } else if self.is_far_out() {
+        } else if self.is_off_screen() {
             Some(HiddenBy::OffScreen)
-        } else if self.is_of_one_colour(element) {
+        } else if self.is_same_colour(element) {
             Some(HiddenBy::SameColour)
         } else {
             None
@@ -139,17 +140,18 @@ impl<'a> Style<'a> {
         opacity.is_some_and(|text| text.parse::<f32>().is_ok_and(|opacity| opacity <= 0.0))
     }
 
-    /// Whether a script could make it appear: it moves or changes by its style, or has a handle that a script finds it by. What lets
-    /// clicks through is not there for anyone.
+    /// Whether a script is likely to make the element appear: its style animates it, or it has a
+    /// class or id by which a script can find it. An element without pointer events is not meant to
+    /// be used.
     fn may_appear(&self, element: Element<'a>) -> bool {
         let is_handle = |name: &str| matches!(name, "class" | "id") || name.starts_with("data-");
         !self.pointer_events.is("none")
             && (self.is_animated || element.attrs().any(|(name, _)| is_handle(name)))
     }
 
-    /// A box without height or width whose content does not stand out of it. Padding makes it a box again, as
-    /// boxes that keep a ratio do, and a transition tells of a box that opens.
-    fn has_no_size(&self) -> bool {
+    /// Whether the box has no height or width and its content does not overflow. Padding gives the
+    /// box a size (aspect-ratio boxes), and a transition suggests that it expands.
+    fn has_zero_size(&self) -> bool {
         let clips = [self.overflow, self.overflow_x, self.overflow_y]
             .iter()
             .any(|overflow| overflow.is_any(&["hidden", "clip"]));
@@ -162,11 +164,12 @@ impl<'a> Style<'a> {
         clips && !is_padded && !self.is_animated && sizes.iter().any(is_none)
     }
 
-    /// A font without size, unless something inside has a font of its own: containers are set so to lose the gaps between their parts.
-    fn has_no_letters(&self, element: Element<'a>) -> bool {
+    /// Whether the font size is zero and no descendant sets its own: containers use this to remove
+    /// the gaps between inline blocks.
+    fn has_zero_font_size(&self, element: Element<'a>) -> bool {
         let is_none = self.font_size.pixels().is_some_and(|pixels| pixels <= 0.0);
-        let has_own = |inside: Element<'_>| is_found(inside) || says(inside, "font-size");
-        is_none && !has_inside(element, has_own)
+        let has_own = |inside: Element<'_>| may_be_styled(inside) || sets(inside, "font-size");
+        is_none && !any_descendant(element, has_own)
     }
 
     fn is_clipped(&self) -> bool {
@@ -175,7 +178,7 @@ impl<'a> Style<'a> {
             || self.clip_path.text.is_some_and(is_empty_path)
     }
 
-    fn is_far_out(&self) -> bool {
+    fn is_off_screen(&self) -> bool {
         let is_far = |value: Value<'_>| value.pixels().is_some_and(|pixels| pixels <= -FAR_PX);
         let is_placed = self.position.text.is_some() && !self.position.is("static");
         let is_strip = self.width.pixels().is_some_and(|pixels| pixels >= STRIP_PX);
@@ -188,84 +191,88 @@ impl<'a> Style<'a> {
             || is_placed && (is_far(self.left) || is_far(self.top) || is_far(self.right))
     }
 
-    fn is_of_one_colour(&self, element: Element<'a>) -> bool {
-        let Some(ink) = self.color.text.and_then(colour::parse) else {
+    fn is_same_colour(&self, element: Element<'a>) -> bool {
+        let Some(text_colour) = self.color.text.and_then(colour::parse) else {
             return false;
         };
-        let paper = match self.paper() {
-            Paper::None => paper_around(element),
+        let background = match self.colour_behind() {
+            Background::None => background_around(element),
             own => own,
         };
-        matches!(paper, Paper::Plain(colour) if colour == ink)
-            && !has_inside(element, |inside| is_found(inside) || says(inside, "color"))
+        matches!(background, Background::Plain(colour) if colour == text_colour)
+            && !any_descendant(element, |inside| {
+                may_be_styled(inside) || sets(inside, "color")
+            })
     }
 
-    fn paper(&self) -> Paper {
+    fn colour_behind(&self) -> Background {
         let backgrounds = [self.background_color, self.background];
-        let mut told = backgrounds.iter().filter_map(|value| value.text).peekable();
-        if told.peek().is_none() {
-            return Paper::None;
+        let mut values = backgrounds.iter().filter_map(|value| value.text).peekable();
+        if values.peek().is_none() {
+            return Background::None;
         }
-        let mut papers = told.map(colour::parse);
-        match (papers.next().flatten(), papers.next()) {
-            (Some(colour), None) => Paper::Plain(colour),
-            (Some(colour), Some(Some(other))) if colour == other => Paper::Plain(colour),
-            _ => Paper::Unknown,
+        let mut colours = values.map(colour::parse);
+        match (colours.next().flatten(), colours.next()) {
+            (Some(colour), None) => Background::Plain(colour),
+            (Some(colour), Some(Some(other))) if colour == other => Background::Plain(colour),
+            _ => Background::Unknown,
         }
     }
 }
 
-/// What text stands on.
+/// Background behind a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paper {
-    /// Not said.
+enum Background {
+    /// Not specified.
     None,
     Plain(colour::Colour),
-    /// A picture, a gradient, something that shines through.
+    /// An image, a gradient, or something translucent.
     Unknown,
 }
 
-/// The background around an element, as far as no class between could set another.
-fn paper_around(element: Element<'_>) -> Paper {
+/// Background around an element, up to the first ancestor whose class could set another one.
+fn background_around(element: Element<'_>) -> Background {
     const LEVELS_MAX: usize = 8;
     let mut inner = element;
     for outer in element.ancestors().take(LEVELS_MAX) {
-        if is_found(inner) {
-            return Paper::Unknown;
+        if may_be_styled(inner) {
+            return Background::Unknown;
         }
-        match Style::of(short_style(outer)).paper() {
-            Paper::None => {}
-            paper => return paper,
+        match Style::of(short_style(outer)).colour_behind() {
+            Background::None => {}
+            background => return background,
         }
         inner = outer;
     }
-    Paper::None
+    Background::None
 }
 
-/// The style of another element; empty when it is too long to be read again and again.
+/// Style of another element; empty if it is too long to parse repeatedly.
 fn short_style(element: Element<'_>) -> &str {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     let style = attributes.find(|(name, _)| *name == "style");
-    style.map_or("", |(_, style)| match style.len() <= STYLE_BYTES_MAX {
-        true => style,
-        false => "",
-    })
+    let style = style.map_or("", |(_, style)| style);
+    if style.len() <= STYLE_BYTES_MAX {
+        style
+    } else {
+        ""
+    }
 }
 
-fn says(element: Element<'_>, property: &str) -> bool {
+fn sets(element: Element<'_>, property: &str) -> bool {
     Declarations::of(short_style(element))
         .value(property)
         .is_some()
 }
 
-/// Whether a style sheet may well speak of this very element.
-fn is_found(element: Element<'_>) -> bool {
+/// Whether a style sheet is likely to target this element.
+fn may_be_styled(element: Element<'_>) -> bool {
     let mut attributes = element.attrs().take(ATTRIBUTES_MAX);
     attributes.any(|(name, _)| matches!(name, "class" | "id"))
 }
 
-/// Whether a property sets an element in motion.
-fn is_motion(property: &str) -> bool {
+/// Whether a property animates an element.
+fn is_animation(property: &str) -> bool {
     const NAMES: &[&str] = &[
         "transition",
         "transform",
@@ -282,18 +289,19 @@ fn is_motion(property: &str) -> bool {
     })
 }
 
-/// Whether one of the first elements inside an element, or too many to look at, is such a one.
-fn has_inside(element: Element<'_>, is_such: impl Fn(Element<'_>) -> bool) -> bool {
+/// Whether the predicate holds for a descendant, or there are too many to examine.
+fn any_descendant(element: Element<'_>, predicate: impl Fn(Element<'_>) -> bool) -> bool {
     let mut inside = element.descendants();
-    let is_found = inside
+    let is_any = inside
         .by_ref()
         .take(INSIDE_MAX)
         .filter_map(Node::as_element)
-        .any(is_such);
-    is_found || inside.next().is_some()
+        .any(predicate);
+    is_any || inside.next().is_some()
 }
 
-/// A length in CSS pixels, with usual sizes of letters and screens; `None` for percentages and what is no length.
+/// Converts a length to CSS pixels, assuming common font and screen sizes; `None` for percentages
+/// and anything that is not a length.
 fn pixels(text: &str) -> Option<f32> {
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let (number, unit) = text.split_at(text.find(|c| !is_part(c)).unwrap_or(text.len()));
@@ -313,7 +321,7 @@ fn pixels(text: &str) -> Option<f32> {
     Some(number * factor)
 }
 
-/// Whether a `clip` leaves a pixel at most.
+/// Whether a `clip` leaves at most one pixel.
 fn is_empty_rect(clip: &str) -> bool {
     let Some(edges) = arguments(clip, "rect") else {
         return false;
@@ -331,7 +339,8 @@ fn is_empty_rect(clip: &str) -> bool {
     }
 }
 
-/// Whether a `clip-path` leaves nothing: `inset` by half or more, a circle without size.
+/// Whether a `clip-path` leaves nothing visible: `inset` of at least 50 %, or a circle of size
+/// zero.
 fn is_empty_path(path: &str) -> bool {
     let percent = |text: &str| text.strip_suffix('%')?.parse::<f32>().ok();
     if let Some(inset) = arguments(path, "inset") {
@@ -346,9 +355,11 @@ fn is_empty_path(path: &str) -> bool {
     })
 }
 
-/// What stands in the brackets of `name(…)`.
+/// Arguments of the CSS function `name(…)`.
 fn arguments<'v>(value: &'v str, name: &str) -> Option<&'v str> {
-    let (called, rest) = value.split_once('(')?;
-    let is_it = called.trim_ascii().eq_ignore_ascii_case(name);
-    is_it.then(|| rest.trim_end().strip_suffix(')')).flatten()
+    let (function, rest) = value.split_once('(')?;
+    let is_match = function.trim_ascii().eq_ignore_ascii_case(name);
+    is_match
+        .then(|| rest.trim_end().strip_suffix(')'))
+        .flatten()
 }

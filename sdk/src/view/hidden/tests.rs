@@ -1,8 +1,8 @@
-//! What hides, and what does not.
+//! Tests which elements count as hidden.
 
 use crate::testkit;
 
-/// What hides the first `<x-x>` of a page, or its element `#x`.
+/// Checks what hides the first `<x-x>` element of a page, or the element `#x`.
 #[track_caller]
 fn check(html: &str, expected: &str) {
     let page = testkit::page(html);
@@ -18,7 +18,7 @@ fn check_style(style: &str, expected: &str) {
 }
 
 #[test]
-fn the_attribute_hides_unless_the_text_can_be_found_or_is_displayed() {
+fn the_hidden_attribute_hides_unless_searchable_or_displayed() {
     check("<p hidden id=x>a", "hidden_attribute");
     check("<p hidden=hidden id=x>a", "hidden_attribute");
     check("<p hidden=Until-Found id=x>a", "");
@@ -27,7 +27,7 @@ fn the_attribute_hides_unless_the_text_can_be_found_or_is_displayed() {
 }
 
 #[test]
-fn a_dialog_is_seen_when_it_is_open() {
+fn an_open_dialog_is_visible() {
     check("<dialog id=x>a", "closed_dialog");
     check("<dialog open id=x>a", "");
     check("<dialog style='display:flex' id=x>a", "");
@@ -35,7 +35,7 @@ fn a_dialog_is_seen_when_it_is_open() {
 }
 
 #[test]
-fn the_last_declaration_counts_and_an_important_one_before_others() {
+fn the_last_or_important_declaration_wins() {
     check_style("color:red; Display : NONE !important", "display");
     check_style("display:none;display:block", "");
     check_style("display:none !important;display:block", "display");
@@ -57,7 +57,7 @@ fn visibility_hides() {
 }
 
 #[test]
-fn opacity_hides_what_nothing_will_bring_in() {
+fn opacity_hides_unless_a_script_may_reveal_it() {
     check_style("opacity:0", "transparent");
     check_style("opacity:0.0", "transparent");
     check_style("opacity:0%", "transparent");
@@ -73,7 +73,7 @@ fn opacity_hides_what_nothing_will_bring_in() {
 }
 
 #[test]
-fn a_box_without_size_hides_unless_it_opens_or_keeps_a_ratio() {
+fn a_zero_size_box_hides_unless_it_expands_or_has_padding() {
     check_style("height:0;overflow:hidden", "zero_size");
     check_style("width:1px;height:1px;overflow:hidden", "zero_size");
     check_style("max-height:0px;overflow-y:hidden", "zero_size");
@@ -85,7 +85,7 @@ fn a_box_without_size_hides_unless_it_opens_or_keeps_a_ratio() {
 }
 
 #[test]
-fn a_font_without_size_hides_the_text_that_has_no_font_of_its_own() {
+fn font_size_zero_hides_text_without_its_own_font_size() {
     check_style("font-size:0", "zero_size");
     check_style("font-size:0px", "zero_size");
     check_style("font-size:1px", "");
@@ -98,7 +98,7 @@ fn a_font_without_size_hides_the_text_that_has_no_font_of_its_own() {
 }
 
 #[test]
-fn what_is_clipped_away_is_hidden() {
+fn clipped_elements_are_hidden() {
     check_style("position:absolute;clip:rect(0 0 0 0)", "clipped");
     check_style("position:absolute;clip:rect(1px, 1px, 1px, 1px)", "clipped");
     check_style("position:absolute;clip:rect(0,100px,50px,0)", "");
@@ -111,7 +111,7 @@ fn what_is_clipped_away_is_hidden() {
 }
 
 #[test]
-fn what_is_far_outside_is_hidden() {
+fn off_screen_elements_are_hidden() {
     check_style("position:absolute;left:-9999px", "off_screen");
     check_style("position:fixed;top:-99em", "off_screen");
     check_style("left:-9999px", "");
@@ -141,7 +141,7 @@ fn text_in_the_colour_of_its_background_is_hidden() {
 }
 
 #[test]
-fn the_background_may_be_around_as_far_as_no_style_sheet_can_come_between() {
+fn backgrounds_of_ancestors_count_up_to_one_with_a_class() {
     let around = |inner: &str| format!("<div style='background:white'>{inner}</div>");
     check(&around("<p><x-x style='color:#fff'>a</x-x>"), "same_colour");
     check(&around("<p class=card><x-x style='color:#fff'>a</x-x>"), "");
@@ -157,7 +157,7 @@ fn the_background_may_be_around_as_far_as_no_style_sheet_can_come_between() {
 }
 
 #[test]
-fn aria_hidden_hides_text_but_neither_pictures_nor_slides() {
+fn aria_hidden_hides_text_but_neither_images_nor_slides() {
     check("<x-x aria-hidden=true>a", "aria_hidden");
     check("<x-x aria-hidden=false>a", "");
     check("<x-x aria-hidden=true><img src=a></x-x>", "");
@@ -188,14 +188,14 @@ fn panels_are_one_click_away() {
 }
 
 #[test]
-fn streamed_content_is_on_its_way_to_its_place() {
+fn streamed_content_is_visible() {
     check("<x-x hidden id='S:1f'>a", "");
     check("<x-x hidden id='S:'>a", "hidden_attribute");
     check("<x-x hidden id='PS:fox'>a", "hidden_attribute");
 }
 
 #[test]
-fn a_page_that_hides_itself_waits_for_its_script() {
+fn a_wrapper_around_the_page_is_visible() {
     check("<body id=x style='display:none'>a", "");
     check("<main id=x style='opacity:0'>a", "");
     let page = |inside: &str| format!("<p>a</p><x-x style='visibility:hidden'>{inside}</x-x>");
@@ -205,7 +205,7 @@ fn a_page_that_hides_itself_waits_for_its_script() {
 }
 
 #[test]
-fn every_way_of_hiding_has_a_time_bound() {
+fn detection_takes_bounded_time() {
     let style = "a:b;".repeat(200_000);
     check_style(&format!("{style}display:none"), "display");
     let deep = "<div style='color:#fff'>".repeat(400);
@@ -214,7 +214,7 @@ fn every_way_of_hiding_has_a_time_bound() {
 }
 
 #[test]
-fn the_name_of_an_icon_is_no_text() {
+fn icon_names_are_not_text() {
     let page = testkit::page("<i class='material-icons md-18'>home</i><p class=material-icons>a");
     let text = page.document().text();
     assert_eq!(text, "a");

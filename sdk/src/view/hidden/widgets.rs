@@ -1,29 +1,30 @@
-//! What is hidden only for a while, or only from some.
+//! Elements that are hidden only temporarily, or only from screen readers.
 
 use super::HiddenBy;
 use crate::view::{Element, Node, Tag};
 
-/// Nodes of the smallest wrapper around most of a page.
+/// Minimum number of nodes in a wrapper around most of a page.
 const WRAPPER_NODES_MIN: u32 = 200;
-/// Nodes of a wrapper that are searched for the page's title or main part.
+/// Maximum number of a wrapper's nodes to search for the page's title or main part.
 const WRAPPER_LOOK_MAX: usize = 4000;
-/// Nodes of an element that are searched for text.
+/// Maximum number of an element's nodes to search for text.
 const TEXT_LOOK_MAX: usize = 50;
 
-/// Bytes of a `class` or `id` that are looked at.
+/// Maximum number of bytes of a `class` or `id` to examine.
 const NAME_BYTES_MAX: usize = 500;
 
-/// Whether a script or a click shows it: the page's own frame, streamed content, a panel.
-pub(super) fn is_for_a_while(element: Element<'_>, by: HiddenBy) -> bool {
+/// Whether a script or a click reveals the element: the page's own wrapper, streamed content, or a
+/// panel.
+pub(super) fn is_temporary(element: Element<'_>, by: HiddenBy) -> bool {
     matches!(element.tag(), Tag::Html | Tag::Body | Tag::Main)
         || by == HiddenBy::HiddenAttribute && is_streamed(element)
         || is_panel(element)
         || is_wrapper(element)
 }
 
-/// Whether `aria-hidden` is taken at its word. It hides from screen readers; what is kept from them is decoration, a double or put
-/// away, but also the slides that are not in front. A picture without text is none of the
-/// text's business, and the number of a chapter is seen.
+/// Whether `aria-hidden` marks decoration. It hides content from screen readers, which is usually
+/// decorative, duplicated or collapsed, but may also be an inactive slide. Elements without text
+/// are irrelevant here, and section numbers are visible to readers.
 pub(super) fn is_decoration(element: Element<'_>) -> bool {
     let is_slide =
         is_named(element, &["carousel", "-slide"]) && !is_named(element, &["clone", "duplicate"]);
@@ -34,14 +35,15 @@ pub(super) fn is_decoration(element: Element<'_>) -> bool {
     !is_slide && text.any(|text| !is_numbering(text))
 }
 
-/// Whether a text is blank or the number of a chapter: digits with points, at least one.
+/// Whether a text is blank or a section number: digits with at least one dot.
 fn is_numbering(text: &str) -> bool {
     let text = text.trim_ascii();
     let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'.';
     text.is_empty() || text.contains('.') && text.bytes().all(is_part)
 }
 
-/// Whether it is the panel of a tab or an accordion, by what it says of its role or by its name. Menus fold too, but nobody reads them.
+/// Whether the element is the panel of a tab or an accordion, judging by its role or its name.
+/// Menus collapse too, but are not content.
 fn is_panel(element: Element<'_>) -> bool {
     match element.attr("role") {
         Some("tabpanel" | "region") => true,
@@ -57,7 +59,7 @@ fn is_fold(element: Element<'_>) -> bool {
     is_named(element, &["accordion", "collaps"]) && !is_named(element, &["nav", "menu"])
 }
 
-/// Whether `class` or `id` has one of these in it, given in lower case.
+/// Whether `class` or `id` contains one of these lower-case strings.
 fn is_named(element: Element<'_>, parts: &[&str]) -> bool {
     let names = [element.attr("class"), element.id()];
     names.into_iter().flatten().any(|name| {
@@ -69,7 +71,7 @@ fn is_named(element: Element<'_>, parts: &[&str]) -> bool {
     })
 }
 
-/// Whether it holds content that came late in the stream of a page rendered by React, whose script moves it into its place.
+/// Whether the element holds content that React streams late and a script moves into place.
 fn is_streamed(element: Element<'_>) -> bool {
     let number = element.id().and_then(|id| id.rsplit_once("S:"));
     number.is_some_and(|(_, number)| {
@@ -77,7 +79,8 @@ fn is_streamed(element: Element<'_>) -> bool {
     })
 }
 
-/// Whether it holds most of the page, with its title or main part: were it hidden for good, there would be no page.
+/// Whether the element contains most of the page, with its title or main part: hiding it for good
+/// would leave no page.
 fn is_wrapper(element: Element<'_>) -> bool {
     let n_nodes = element.n_nodes();
     let is_most = n_nodes >= WRAPPER_NODES_MIN && n_nodes > element.document().root().n_nodes() / 2;

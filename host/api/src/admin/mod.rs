@@ -1,0 +1,93 @@
+//! `/admin`: what the operator does over HTTP, with the admin key. Each question is one of `control`'s, so that the command line
+//! does the same.
+
+mod accounts;
+mod keys;
+mod money;
+mod prices;
+mod seats;
+
+use axum::routing::{MethodRouter, delete, get, post, put};
+use utoipa::OpenApi;
+
+use super::Api;
+use super::error::ApiError;
+use trawl_control::{Reply, Request};
+
+/// The documented endpoints of this folder.
+#[derive(OpenApi)]
+#[openapi(paths(
+    accounts::list,
+    accounts::create,
+    accounts::show,
+    accounts::set_notices,
+    keys::list,
+    keys::create,
+    keys::revoke,
+    keys::webhook_secret,
+    keys::renew_webhook_secret,
+    money::top_up,
+    money::statement,
+    money::usage,
+    money::verify,
+    seats::set,
+    seats::suspend,
+    seats::resume,
+    prices::prices,
+    prices::history,
+))]
+pub(super) struct Operators;
+
+/// Routes behind the admin key. `{account}` is an identifier or a name.
+pub(super) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+    vec![
+        (
+            "/admin/accounts",
+            get(accounts::list).post(accounts::create),
+        ),
+        ("/admin/accounts/{account}", get(accounts::show)),
+        (
+            "/admin/accounts/{account}/notices",
+            put(accounts::set_notices),
+        ),
+        (
+            "/admin/accounts/{account}/keys",
+            get(keys::list).post(keys::create),
+        ),
+        (
+            "/admin/accounts/{account}/keys/{prefix}",
+            delete(keys::revoke),
+        ),
+        (
+            "/admin/accounts/{account}/webhook-secret",
+            get(keys::webhook_secret).post(keys::renew_webhook_secret),
+        ),
+        ("/admin/accounts/{account}/top-ups", post(money::top_up)),
+        ("/admin/accounts/{account}/statement", get(money::statement)),
+        ("/admin/accounts/{account}/seats", put(seats::set)),
+        (
+            "/admin/accounts/{account}/seats/suspend",
+            post(seats::suspend),
+        ),
+        (
+            "/admin/accounts/{account}/seats/resume",
+            post(seats::resume),
+        ),
+        ("/admin/prices", get(prices::prices)),
+        ("/admin/prices/history", get(prices::history)),
+        ("/admin/usage", get(money::usage)),
+        ("/admin/verify", get(money::verify)),
+    ]
+}
+
+/// Asks what the command line would ask too.
+async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
+    Ok(trawl_control::perform(api.service.billing(), request).await?)
+}
+
+/// A reply of another kind than the question has.
+fn astray(_: &Reply) -> ApiError {
+    // What it holds may be a key.
+    tracing::error!("an operator's question got another one's answer");
+    ApiError::Internal
+}

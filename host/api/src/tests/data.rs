@@ -1,0 +1,176 @@
+//! `/data/{table}` and `/account/notices`: an account's own view of what it left behind.
+
+use axum::body::Body;
+use serde_json::{Value, json};
+
+use super::world::World;
+use crate::Service;
+use trawl_model::clock::Timestamp;
+use trawl_store::OutboxRow;
+
+async fn table(world: &World, path: &str) -> Value {
+    let answer = world.get(path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    answer.json()
+}
+
+#[tokio::test]
+async fn tables_have_the_rows_of_their_account_only() {
+    let world = World::new().await;
+    for table_name in ["crawl_logs", "crawl_state", "pages", "webhooks"] {
+        let empty = table(&world, &format!("/data/{table_name}")).await;
+        assert_eq!(empty, json!({"data": [], "count": 0}), "{table_name}");
+    }
+    // Nothing is reached, so both end as failed pages.
+    for background in [false, true] {
+        let body = json!({"url": "http://127.0.0.1:1/", "run_in_background": background, "respect_robots": false});
+        let answer = world.post("/crawl", body.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+    let mut crawls = Value::Null;
+    for _ in 0..500 {
+        crawls = table(&world, "/data/crawl_state").await;
+        let rows = crawls["data"].as_array().expect("rows");
+        if rows.iter().all(|row| row["state"] == "ended") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(
+        (&crawls["count"], &crawls["data"][0]["state"]),
+        (&json!(2), &json!("ended"))
+    );
+    assert_eq!(crawls["data"][0]["background"], true, "newest first");
+    assert_eq!(crawls["data"][0]["stop_reason"], "completed");
+    let logs = table(&world, "/v1/data/crawl_logs?limit=1&page=2").await;
+    assert_eq!(
+        (&logs["count"], logs["data"].as_array().map(Vec::len)),
+        (&json!(2), Some(1))
+    );
+    let log = &logs["data"][0];
+    assert_eq!(
+        (&log["url"], &log["total_cost"]),
+        (&json!("http://127.0.0.1:1/"), &json!(0.0))
+    );
+    assert_eq!(
+        (&log["status"], &log["crawl_id"]),
+        (&json!(526), &crawls["data"][1]["crawl_id"])
+    );
+    assert!(log["error"].as_str().is_some_and(|error| !error.is_empty()) && log["at"].is_string());
+    let pages = table(&world, "/data/pages").await;
+    assert_eq!(
+        (&pages["count"], &pages["data"][0]["crawl_id"]),
+        (&json!(1), &crawls["data"][0]["crawl_id"])
+    );
+    assert_eq!(pages["data"][0].get("content"), None);
+
+    let billing = world.service.billing();
+    let created = billing
+        .create_account("stranger", trawl_model::Nanodollars::ZERO)
+        .await;
+    let (stranger, key) = created.expect("an account");
+    let events =
+        [(world_account(&world), "1"), (stranger.id.clone(), "2")].map(|(account, id)| OutboxRow {
+            id: id.to_owned(),
+            account,
+            destination: "https://you.example/hook?token=canary".to_owned(),
+            event: "on_find".to_owned(),
+            body: "{}".to_owned(),
+            created: Timestamp(1),
+            due: Timestamp(2_000),
+            n_attempts: 3,
+        });
+    world
+        .service
+        .store()
+        .outbox_push(&events)
+        .await
+        .expect("kept");
+    let waiting = table(&world, "/data/webhooks").await;
+    let expected = json!({"id": "1", "event": "on_find", "destination": "https://you.example/hook", "attempts": 3,
+        "created": "1970-01-01T00:00:00.001Z", "due": "1970-01-01T00:00:02.000Z"});
+    assert_eq!(waiting, json!({"data": [expected], "count": 1}));
+
+    let keys = table(&world, "/data/api_keys").await;
+    assert_eq!(keys["count"], 1);
+    assert!(keys["data"][0]["last_used"].is_string());
+    assert!(!keys.to_string().contains(&world.key));
+    let of_stranger = |table: &str| {
+        let request = world.request("GET", &format!("/data/{table}"));
+        let mut request = request.body(Body::empty()).expect("a request");
+        let bearer = format!("Bearer {}", key.expose())
+            .parse()
+            .expect("a header");
+        request.headers_mut().insert("authorization", bearer);
+        request
+    };
+    for table_name in ["crawl_logs", "crawl_state", "pages"] {
+        let answer = world.send(of_stranger(table_name)).await;
+        assert_eq!(
+            answer.json(),
+            json!({"data": [], "count": 0}),
+            "{table_name}"
+        );
+    }
+}
+
+fn world_account(world: &World) -> trawl_billing::AccountId {
+    let account = world.service.billing().find("test");
+    account.expect("the account").id.clone()
+}
+
+#[tokio::test]
+async fn a_table_that_is_not_there_is_told_which_are() {
+    let world = World::new().await;
+    let answer = world.get("/data/secrets").await;
+    assert_eq!(answer.status, 404);
+    assert_eq!(
+        answer.json()["error"],
+        "there is no table `secrets`, there are contacts, crawl_logs, crawl_state, pages, webhooks, api_keys"
+    );
+    assert_eq!(world.get("/data/contacts").await.status, 200);
+    assert_eq!(world.get("/data/credits").await.status, 200);
+    for (query, name) in [
+        ("limit=0", "limit"),
+        ("limit=x", "limit"),
+        ("page=0", "page"),
+        ("page=-1", "page"),
+    ] {
+        let answer = world.get(&format!("/data/pages?{query}")).await;
+        let error = answer.json()["error"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert_eq!(
+            (answer.status.as_u16(), error.split(':').next()),
+            (400, Some(name))
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_account_says_who_is_told_of_its_balance() {
+    let world = World::new().await;
+    let account = table(&world, "/account").await;
+    assert_eq!(
+        (&account["notices"], &account["balance"]),
+        (&json!(null), &json!(10.0))
+    );
+    let put = async |body: Value| {
+        let request = world.request("PUT", "/account/notices");
+        let request = request.body(Body::from(body.to_string()));
+        world.send(request.expect("a request")).await
+    };
+    let set = put(json!({"destination": "you.example/hook", "low_balance_dollars": "2.50"})).await;
+    let expected = json!({"destination": "https://you.example/hook", "low_balance_dollars": 2.5});
+    assert_eq!(
+        (set.status.as_u16(), &set.json()["notices"]),
+        (200, &expected)
+    );
+    assert_eq!(table(&world, "/account").await["notices"], expected);
+    let refused = put(json!({"destination": "javascript:1", "low_balance_dollars": 1})).await;
+    assert_eq!(refused.status, 400);
+    assert_eq!(table(&world, "/account").await["notices"], expected);
+    let none = put(json!({"destination": null})).await;
+    assert_eq!(none.json()["notices"], Value::Null);
+}

@@ -1,0 +1,251 @@
+//! Every address a crawl knows, in few bytes: texts in one buffer, found by an index of hashes that is verified against them.
+
+use std::hash::{BuildHasher, RandomState};
+
+use trawl_model::{SkipReason, UrlState};
+
+/// Addresses one crawl may know: at some 100 bytes each, a gigabyte.
+pub(super) const KNOWN_MAX: usize = 10_000_000;
+/// Bytes of all texts, so that offsets fit 32 bits.
+const TEXT_BYTES_MAX: usize = u32::MAX as usize;
+const EMPTY: u32 = u32::MAX;
+/// Slots of the first index.
+const SLOTS_MIN: usize = 1024;
+
+/// States in one byte: the numbers from [`SKIPPED`] on are reasons.
+const WAITING: u8 = 0;
+const LEASED: u8 = 1;
+const DONE: u8 = 2;
+const SKIPPED: u8 = 16;
+
+/// Where an address stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UrlStatus {
+    Waiting,
+    Leased,
+    Done,
+    Skipped(SkipReason),
+}
+
+impl UrlStatus {
+    fn to_byte(self) -> u8 {
+        match self {
+            Self::Waiting => WAITING,
+            Self::Leased => LEASED,
+            Self::Done => DONE,
+            Self::Skipped(skip) => SKIPPED + skip.number(),
+        }
+    }
+
+    fn of_byte(byte: u8) -> Self {
+        match byte {
+            WAITING => Self::Waiting,
+            LEASED => Self::Leased,
+            DONE => Self::Done,
+            skip => {
+                let skip = SkipReason::numbered(skip - SKIPPED);
+                Self::Skipped(skip.expect("only numbers of reasons are stored"))
+            }
+        }
+    }
+
+    /// As it is stored: a page in flight is not done yet.
+    pub(super) fn stored(self) -> UrlState {
+        match self {
+            Self::Waiting | Self::Leased => UrlState::Waiting,
+            Self::Done => UrlState::Done,
+            Self::Skipped(skip) => UrlState::Skipped(skip),
+        }
+    }
+}
+
+/// One address without its text.
+#[derive(Clone, Copy, Debug)]
+struct Meta {
+    /// Where its text begins.
+    start: u32,
+    depth: u16,
+    standing: u8,
+    /// Whether it stands in the list of changes.
+    is_changed: bool,
+}
+
+/// The addresses, numbered from 0 in the order of finding.
+#[derive(Debug)]
+pub(super) struct Table {
+    text: String,
+    metas: Vec<Meta>,
+    /// Open addressing with linear probing; a power of two, at most four fifths full.
+    slots: Vec<u32>,
+    /// Keyed at random, so that no site can choose addresses that collide.
+    hasher: RandomState,
+}
+
+/// What two addresses of one page have in common: everything but whether it is `http` or `https`.
+fn key(url: &str) -> &str {
+    let rest = url
+        .strip_prefix("http")
+        .map(|rest| rest.strip_prefix('s').unwrap_or(rest));
+    rest.and_then(|rest| rest.strip_prefix("://"))
+        .unwrap_or(url)
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self {
+            text: String::new(),
+            metas: Vec::new(),
+            slots: vec![EMPTY; SLOTS_MIN],
+            hasher: RandomState::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.metas.len()
+    }
+
+    pub(super) fn url(&self, n: u32) -> &str {
+        let n = n as usize;
+        let end = self
+            .metas
+            .get(n + 1)
+            .map_or(self.text.len(), |next| next.start as usize);
+        &self.text[self.metas[n].start as usize..end]
+    }
+
+    pub(super) fn depth(&self, n: u32) -> u16 {
+        self.metas[n as usize].depth
+    }
+
+    pub(super) fn standing(&self, n: u32) -> UrlStatus {
+        UrlStatus::of_byte(self.metas[n as usize].standing)
+    }
+
+    /// Moves an address; `true` when it was not among the changes yet.
+    pub(super) fn set(&mut self, n: u32, depth: u16, standing: UrlStatus) -> bool {
+        let meta = &mut self.metas[n as usize];
+        meta.depth = depth;
+        meta.standing = standing.to_byte();
+        !std::mem::replace(&mut meta.is_changed, true)
+    }
+
+    /// The address is written down.
+    pub(super) fn settle(&mut self, n: u32) {
+        self.metas[n as usize].is_changed = false;
+    }
+
+    /// The number of the page that this is an address of.
+    pub(super) fn find(&self, url: &str) -> Option<u32> {
+        let slot = self.slot(url);
+        (self.slots[slot] != EMPTY).then(|| self.slots[slot])
+    }
+
+    /// Adds an address that is not there yet; `None` when there is no room.
+    pub(super) fn insert(&mut self, url: &str, depth: u16, standing: UrlStatus) -> Option<u32> {
+        if self.len() >= KNOWN_MAX || self.text.len() + url.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        if (self.len() + 1) * 5 > self.slots.len() * 4 {
+            self.grow();
+        }
+        let n = u32::try_from(self.len()).ok()?;
+        let start = u32::try_from(self.text.len()).ok()?;
+        let slot = self.slot(url);
+        self.slots[slot] = n;
+        self.text.push_str(url);
+        self.metas.push(Meta {
+            start,
+            depth,
+            standing: standing.to_byte(),
+            is_changed: true,
+        });
+        Some(n)
+    }
+
+    /// Bytes in use, spare room included.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity()
+            + self.metas.capacity() * size_of::<Meta>()
+            + self.slots.capacity() * size_of::<u32>()
+    }
+
+    /// The slot where the address is, or where it would go.
+    fn slot(&self, url: &str) -> usize {
+        let key = key(url);
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hash(key) & mask;
+        while self.slots[slot] != EMPTY && self::key(self.url(self.slots[slot])) != key {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    fn hash(&self, key: &str) -> usize {
+        // Truncated on small machines only, where it has fewer slots to tell apart.
+        self.hasher.hash_one(key) as usize
+    }
+
+    fn grow(&mut self) {
+        let n_slots = self.slots.len() * 2;
+        self.slots.clear();
+        self.slots.resize(n_slots, EMPTY);
+        let mask = n_slots - 1;
+        for n in 0..self.metas.len() {
+            // Fits: there are fewer than `KNOWN_MAX`.
+            let n = n as u32;
+            let mut slot = self.hash(key(self.url(n))) & mask;
+            while self.slots[slot] != EMPTY {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = n;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twins_are_one_page() {
+        let mut table = Table::new();
+        let n = table.insert("http://a.example/x?b=1", 1, UrlStatus::Waiting);
+        assert_eq!(n, Some(0));
+        assert_eq!(table.find("https://a.example/x?b=1"), Some(0));
+        assert_eq!(table.find("http://a.example/X?b=1"), None);
+        assert_eq!(table.find("http://a.example/x"), None);
+    }
+
+    #[test]
+    fn everything_is_found_again_after_growing() {
+        let mut table = Table::new();
+        for i in 0..10_000_u32 {
+            let url = format!("http://a.example/{i}");
+            assert_eq!(table.find(&url), None);
+            assert_eq!(table.insert(&url, 3, UrlStatus::Waiting), Some(i));
+        }
+        for i in 0..10_000_u32 {
+            let url = format!("https://a.example/{i}");
+            assert_eq!(table.find(&url), Some(i));
+            assert_eq!(table.url(i), format!("http://a.example/{i}"));
+        }
+        for skip in SkipReason::ALL {
+            table.set(7, 2, UrlStatus::Skipped(skip));
+            assert_eq!(table.standing(7), UrlStatus::Skipped(skip));
+        }
+    }
+
+    #[test]
+    fn a_million_addresses_take_few_bytes_each() {
+        let mut table = Table::new();
+        for i in 0..1_000_000 {
+            let url = format!(
+                "https://docs.example.com/section/{:05}/a-page-of-usual-length/{i:07}.html",
+                i % 977
+            );
+            table.insert(&url, 3, UrlStatus::Waiting);
+        }
+        let each = table.bytes() / table.len();
+        assert!(each <= 150, "{each} bytes an address");
+    }
+}

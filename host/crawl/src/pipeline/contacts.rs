@@ -1,0 +1,142 @@
+//! Joined contacts as they are stored: checked, bounded, and by the domains of the pages they stand on.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use url::Url;
+
+use trawl_model::clock::Timestamp;
+use trawl_store::{CONTACT_PAGES_MAX, Contact};
+
+/// Most contacts of one crawl that are stored.
+const CONTACTS_MAX: usize = 50_000;
+/// Longest value that a contact is one by, in bytes; longer ones are no contact.
+const VALUE_BYTES_MAX: usize = 2_048;
+/// Longest word for a kind.
+const KIND_BYTES_MAX: usize = 64;
+/// Most bytes of what else is known; more is left out.
+const DETAILS_BYTES_MAX: usize = 16 << 10;
+
+/// A joined contact, as the analyst wrote it.
+#[derive(Deserialize)]
+struct Joined {
+    kind: String,
+    value: String,
+    #[serde(default)]
+    details: Map<String, Value>,
+    #[serde(default)]
+    pages: Vec<String>,
+}
+
+/// The contacts of a joined result; what has another form is left out.
+pub(super) fn read(joined: &Value, now: Timestamp) -> Vec<Contact> {
+    let listed = joined["contacts"].as_array().map_or(&[][..], Vec::as_slice);
+    let read = listed
+        .iter()
+        .filter_map(|contact| Joined::deserialize(contact).ok())
+        .filter(|contact| (1..=VALUE_BYTES_MAX).contains(&contact.value.len()))
+        .filter(|contact| (1..=KIND_BYTES_MAX).contains(&contact.kind.len()));
+    read.flat_map(|contact| by_domain(contact, now))
+        .take(CONTACTS_MAX)
+        .collect()
+}
+
+/// One row a domain.
+fn by_domain(contact: Joined, now: Timestamp) -> Vec<Contact> {
+    let mut pages: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for page in contact.pages {
+        if page.contains("://")
+            && let Some(domain) = domain_of(&page)
+        {
+            pages.entry(domain).or_default().push(page);
+        }
+    }
+    let details = match Value::Object(contact.details).to_string() {
+        details if details.len() <= DETAILS_BYTES_MAX => details,
+        _ => "{}".to_owned(),
+    };
+    let rows = pages.into_iter().map(|(domain, mut pages)| {
+        pages.truncate(CONTACT_PAGES_MAX);
+        Contact {
+            domain,
+            kind: contact.kind.clone(),
+            value: contact.value.clone(),
+            details: details.clone(),
+            pages,
+            first_seen: now,
+            last_seen: now,
+        }
+    });
+    rows.collect()
+}
+
+/// The registered domain of an address or a host, lower case; the host where there is none. `None` when it is neither.
+pub fn domain_of(place: &str) -> Option<String> {
+    let url = match place.contains("://") {
+        true => Url::parse(place),
+        false => Url::parse(&format!("http://{place}")),
+    };
+    let url = url.ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    let domain = match url.host() {
+        Some(url::Host::Domain(name)) => psl::domain_str(name).unwrap_or(name),
+        _ => host,
+    };
+    Some(domain.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn domains_are_the_registered_ones() {
+        let check = |place: &str, expected: Option<&str>| {
+            assert_eq!(domain_of(place).as_deref(), expected, "{place}");
+        };
+        check("https://blog.Example.co.uk/a", Some("example.co.uk"));
+        check("www.example.com", Some("example.com"));
+        check("http://127.0.0.1:8080/x", Some("127.0.0.1"));
+        check("http://[::1]/", Some("[::1]"));
+        check("localhost", Some("localhost"));
+        check("", None);
+        check("https://", None);
+    }
+
+    #[test]
+    fn contacts_are_stored_by_domain_and_within_bounds() {
+        let pages = |host: &str, n: usize| -> Vec<String> {
+            (0..n).map(|n| format!("https://{host}/{n}")).collect()
+        };
+        let mut everywhere = pages("a.com", 150);
+        everywhere.extend(pages("b.com", 1));
+        let joined = json!({"contacts": [
+            {"kind": "email", "value": "x@a.com", "details": {"name": "X"}, "pages": everywhere},
+            {"kind": "email", "value": "", "pages": ["https://a.com/"]},
+            {"kind": "email", "value": "y".repeat(3_000), "pages": ["https://a.com/"]},
+            {"kind": "person", "value": "Y", "details": {"x": "z".repeat(20_000)}, "pages": ["https://a.com/"]},
+            {"kind": "nowhere", "value": "Y", "pages": ["nonsense:"]},
+            {"kind": 3}, "x", null,
+        ]});
+        let found = read(&joined, Timestamp(7));
+        let rows: Vec<_> = found
+            .iter()
+            .map(|row| (row.domain.as_str(), row.kind.as_str(), row.pages.len()))
+            .collect();
+        let expected = [
+            ("a.com", "email", 100),
+            ("b.com", "email", 1),
+            ("a.com", "person", 1),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(found[0].details, "{\"name\":\"X\"}");
+        assert_eq!(
+            (found[2].details.as_str(), found[2].first_seen),
+            ("{}", Timestamp(7))
+        );
+        assert_eq!(read(&json!("no contacts"), Timestamp(7)), []);
+    }
+}

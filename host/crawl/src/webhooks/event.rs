@@ -1,0 +1,323 @@
+//! What is told, and in which words. Decision D105.
+
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+use trawl_store::{AccountId, OutboxRow};
+
+/// Bytes of one event's content. A longer one is cut at the end of a character: a receiver wants to hear of a page, and can
+/// get all of it by `GET /crawl/{id}/pages`.
+pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Something that happened, to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    id: String,
+    account: AccountId,
+    destination: Url,
+    kind: EventKind,
+    body: Value,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A page was found, with its content.
+    Find,
+    /// A page was found, with its headers.
+    FindMetadata,
+    /// A crawl ended.
+    WebsiteStatus,
+    /// The account has nothing left.
+    CreditsDepleted,
+    /// Half of what the account had at the start of the crawl is gone.
+    CreditsHalfDepleted,
+    /// The account's balance fell below what its owner has chosen.
+    LowBalance,
+    /// The account has nothing left that can be spent.
+    EmptyBalance,
+}
+
+/// A page as events tell of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundPage<'a> {
+    /// The crawl.
+    pub crawl_id: &'a str,
+    /// Number of the page in its crawl.
+    pub n: u64,
+    /// Its address.
+    pub url: &'a str,
+    /// Its status.
+    pub status: u16,
+}
+
+impl EventKind {
+    /// Its name: the parameter that asks for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Find => "on_find",
+            Self::FindMetadata => "on_find_metadata",
+            Self::WebsiteStatus => "on_website_status",
+            Self::CreditsDepleted => "on_credits_depleted",
+            Self::CreditsHalfDepleted => "on_credits_half_depleted",
+            Self::LowBalance => "on_low_balance",
+            Self::EmptyBalance => "on_empty_balance",
+        }
+    }
+}
+
+impl Event {
+    /// A page was found. `content` is that of its entry.
+    pub fn find(
+        account: &AccountId,
+        destination: &Url,
+        page: FoundPage<'_>,
+        content: Value,
+    ) -> Self {
+        let (domain, pathname) = domain_and_path(page.url);
+        let body = json!({
+            "crawl_id": page.crawl_id,
+            "url": page.url,
+            "status_code": page.status,
+            "content": bounded(content),
+            "domain": domain,
+            "pathname": pathname,
+        });
+        page.event(EventKind::Find, account, destination, body)
+    }
+
+    /// A page was found: its address, status and headers.
+    pub fn find_metadata(
+        account: &AccountId,
+        destination: &Url,
+        page: FoundPage<'_>,
+        headers: &[(String, String)],
+    ) -> Self {
+        let (domain, pathname) = domain_and_path(page.url);
+        let headers = headers.iter();
+        let headers: Map<String, Value> = headers
+            .map(|(name, value)| (name.clone(), value.as_str().into()))
+            .collect();
+        let body = json!({
+            "crawl_id": page.crawl_id,
+            "url": page.url,
+            "status_code": page.status,
+            "headers": headers,
+            "domain": domain,
+            "pathname": pathname,
+        });
+        page.event(EventKind::FindMetadata, account, destination, body)
+    }
+
+    /// A crawl ended: its seed, how many pages it had and how many milliseconds it took.
+    pub fn website_status(
+        account: &AccountId,
+        destination: &Url,
+        crawl_id: &str,
+        seed: &str,
+        n_pages: u64,
+        duration_ms: u64,
+    ) -> Self {
+        let (domain, _) = domain_and_path(seed);
+        let body = json!({
+            "crawl_id": crawl_id,
+            "url": seed,
+            "mode": "complete",
+            "domain": domain,
+            "links": n_pages,
+            "crawl_duration": duration_ms,
+        });
+        let kind = EventKind::WebsiteStatus;
+        Self {
+            id: format!("{crawl_id}:{}", kind.name()),
+            account: account.clone(),
+            destination: destination.clone(),
+            kind,
+            body,
+        }
+    }
+
+    /// The account's money runs out while this crawl runs: told once a crawl. `kind` is one of the two for credits.
+    pub fn credits(
+        kind: EventKind,
+        account: &AccountId,
+        destination: &Url,
+        crawl_id: &str,
+        left: Nanodollars,
+    ) -> Self {
+        Self {
+            id: format!("{crawl_id}:{}", kind.name()),
+            account: account.clone(),
+            destination: destination.clone(),
+            kind,
+            body: json!({ "account": account.as_str(), "credits": left.whole_credits() }),
+        }
+    }
+
+    /// The account's balance fell below a threshold, for the `number`th time. `kind` is one of the two for balances.
+    pub fn balance(
+        kind: EventKind,
+        account: &AccountId,
+        destination: &Url,
+        number: u64,
+        left: Nanodollars,
+    ) -> Self {
+        Self {
+            id: format!("{account}:{}:{number}", kind.name()),
+            account: account.clone(),
+            destination: destination.clone(),
+            kind,
+            body: json!({ "account": account.as_str(), "credits": left.whole_credits() }),
+        }
+    }
+
+    pub(super) fn into_row(self, now: Timestamp) -> OutboxRow {
+        OutboxRow {
+            id: self.id,
+            account: self.account,
+            destination: self.destination.into(),
+            event: self.kind.name().to_owned(),
+            body: self.body.to_string(),
+            created: now,
+            due: now,
+            n_attempts: 0,
+        }
+    }
+}
+
+impl FoundPage<'_> {
+    fn event(self, kind: EventKind, account: &AccountId, destination: &Url, body: Value) -> Event {
+        Event {
+            id: format!("{}:{}:{}", self.crawl_id, self.n, kind.name()),
+            account: account.clone(),
+            destination: destination.clone(),
+            kind,
+            body,
+        }
+    }
+}
+
+/// Host and path of an address; both empty when it is none.
+fn domain_and_path(url: &str) -> (String, String) {
+    let Ok(url) = Url::parse(url) else {
+        return Default::default();
+    };
+    let domain = url.host_str().unwrap_or_default().to_owned();
+    (domain, url.path().to_owned())
+}
+
+/// Cut to [`CONTENT_BYTES_MAX`]: a text at its end, a list behind its last whole element, an object to its shorter formats.
+fn bounded(content: Value) -> Value {
+    let mut room = CONTENT_BYTES_MAX;
+    cut(content, &mut room)
+}
+
+fn cut(content: Value, room: &mut usize) -> Value {
+    match content {
+        Value::String(mut text) => {
+            text.truncate(text.floor_char_boundary(*room));
+            *room -= text.len();
+            Value::String(text)
+        }
+        Value::Array(elements) => {
+            let mut kept = Vec::new();
+            for element in elements {
+                let bytes = match &element {
+                    Value::String(text) => text.len(),
+                    // A byte as a number, with its comma.
+                    _ => 4,
+                };
+                if bytes > *room {
+                    break;
+                }
+                *room -= bytes;
+                kept.push(element);
+            }
+            Value::Array(kept)
+        }
+        Value::Object(formats) => {
+            let formats = formats.into_iter();
+            Value::Object(
+                formats
+                    .map(|(name, content)| (name, cut(content, room)))
+                    .collect(),
+            )
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: FoundPage<'_> = FoundPage {
+        crawl_id: "c1",
+        n: 7,
+        url: "https://a.example:8443/b/c?d#e",
+        status: 200,
+    };
+
+    fn row(event: Event) -> (String, Value) {
+        let row = event.into_row(Timestamp(5));
+        (row.id, serde_json::from_str(&row.body).expect("JSON"))
+    }
+
+    fn ground() -> (AccountId, Url) {
+        let url = Url::parse("http://hook.example/").expect("an address");
+        (AccountId::new("acc"), url)
+    }
+
+    #[test]
+    fn events_of_pages_say_what_was_found() {
+        let (account, hook) = ground();
+        let (id, body) = row(Event::find(&account, &hook, PAGE, "text".into()));
+        assert_eq!(id, "c1:7:on_find");
+        assert_eq!(
+            body,
+            json!({"crawl_id": "c1", "url": PAGE.url, "status_code": 200, "content": "text",
+                "domain": "a.example", "pathname": "/b/c"})
+        );
+        let headers = [("server".to_owned(), "x".to_owned())];
+        let (id, body) = row(Event::find_metadata(&account, &hook, PAGE, &headers));
+        assert_eq!(id, "c1:7:on_find_metadata");
+        assert_eq!(body["headers"], json!({"server": "x"}));
+        assert_eq!(body.get("content"), None);
+    }
+
+    #[test]
+    fn events_of_crawls_and_money_are_told_once() {
+        let (account, hook) = ground();
+        let event = Event::website_status(&account, &hook, "c1", "http://a.example/x", 12, 3_400);
+        let (id, body) = row(event);
+        assert_eq!(id, "c1:on_website_status");
+        assert_eq!(
+            body,
+            json!({"crawl_id": "c1", "url": "http://a.example/x", "mode": "complete", "domain": "a.example",
+                "links": 12, "crawl_duration": 3_400})
+        );
+        let kind = EventKind::CreditsHalfDepleted;
+        let left = Nanodollars::from_credits(50);
+        let (id, body) = row(Event::credits(kind, &account, &hook, "c1", left));
+        assert_eq!(id, "c1:on_credits_half_depleted");
+        assert_eq!(body, json!({"account": "acc", "credits": 50}));
+        let low = Event::balance(EventKind::LowBalance, &account, &hook, 3, left);
+        let (id, body) = row(low);
+        assert_eq!(id, "acc:on_low_balance:3");
+        assert_eq!(body, json!({"account": "acc", "credits": 50}));
+    }
+
+    #[test]
+    fn long_content_is_cut_at_a_character() {
+        let text = "ü".repeat(CONTENT_BYTES_MAX);
+        let cut = bounded(Value::from(format!("a{text}")));
+        let cut = cut.as_str().expect("text");
+        assert_eq!(cut.len(), CONTENT_BYTES_MAX - 1);
+        let list = bounded(json!(["short", text, "short"]));
+        assert_eq!(list, json!(["short"]));
+        let object = bounded(json!({"first": "short", "second": text}));
+        assert_eq!(object["first"], "short");
+    }
+}

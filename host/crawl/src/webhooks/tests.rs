@@ -1,0 +1,345 @@
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::*;
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+use trawl_net::egress::{AllowList, Egress, EgressConfig};
+use trawl_store::sqlite::SqliteStore;
+use trawl_store::{AccountRecord, DataDir, KeyRecord, Notice};
+
+/// One request as a receiver got it.
+#[derive(Clone, Debug)]
+struct Received {
+    headers: HashMap<String, String>,
+    body: String,
+}
+
+/// A receiver that answers with these statuses in turn, the last one again and again.
+struct Receiver {
+    address: SocketAddr,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl Receiver {
+    async fn start(statuses: &[u16]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (statuses, log) = (statuses.to_vec(), Arc::clone(&received));
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let (statuses, log) = (statuses.clone(), Arc::clone(&log));
+                tokio::spawn(async move {
+                    let mut socket = BufReader::new(socket);
+                    while let Some(request) = read(&mut socket).await {
+                        let place = {
+                            let mut log = log.lock().expect("no panic");
+                            log.push(request);
+                            log.len() - 1
+                        };
+                        let status = statuses[place.min(statuses.len() - 1)];
+                        let head = format!(
+                            "HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: 2\r\n\r\nok"
+                        );
+                        let _ = socket.write_all(head.as_bytes()).await;
+                    }
+                });
+            }
+        });
+        Self { address, received }
+    }
+
+    fn url(&self) -> Url {
+        Url::parse(&format!("http://{}/hook", self.address)).expect("an address")
+    }
+
+    fn received(&self) -> Vec<Received> {
+        self.received.lock().expect("no panic").clone()
+    }
+
+    /// Waits until it has got so many requests.
+    async fn has(&self, count: usize) -> Vec<Received> {
+        for _ in 0..3_000 {
+            let received = self.received();
+            if received.len() >= count {
+                return received;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("only {} of {count} requests came", self.received().len());
+    }
+}
+
+async fn read(socket: &mut BufReader<tokio::net::TcpStream>) -> Option<Received> {
+    let mut headers = HashMap::new();
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if socket.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        match line.trim_end().split_once(": ") {
+            Some((name, value)) => drop(headers.insert(name.to_lowercase(), value.to_owned())),
+            None if line.trim_end().is_empty() => break,
+            None => {}
+        }
+    }
+    let len: usize = headers.get("content-length")?.parse().ok()?;
+    let mut body = vec![0; len];
+    socket.read_exact(&mut body).await.ok()?;
+    let body = String::from_utf8(body).ok()?;
+    Some(Received { headers, body })
+}
+
+/// A store, its webhooks and a clock that stands still.
+struct World {
+    store: Arc<dyn Store>,
+    hooks: Arc<Webhooks>,
+    clock: Clock,
+    stop: CancellationToken,
+    running: tokio::task::JoinHandle<()>,
+}
+
+fn account() -> AccountId {
+    AccountId::new("acc_1")
+}
+
+async fn world(directory: &Path) -> World {
+    let data = DataDir::create(directory).expect("a data directory");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
+    let record = AccountRecord {
+        id: account(),
+        name: "someone".to_owned(),
+        created: Timestamp(1),
+        balance: Nanodollars::ZERO,
+        held: Nanodollars::ZERO,
+        notice: Notice::default(),
+    };
+    let key = KeyRecord {
+        prefix: "tr_1".to_owned(),
+        account: account(),
+        hash: [1; 32],
+        created: Timestamp(1),
+        name: String::new(),
+        last_used: None,
+        revoked: None,
+    };
+    // After a restart it is there already.
+    let _ = store.create_account(&record, &key, &[]).await;
+    let clock = Clock::fake(Timestamp(1_700_000_000_000));
+    let hooks = Webhooks::new(Arc::clone(&store), clock.clone());
+    let loopback = "127.0.0.0/8".parse().expect("a range");
+    let egress = Egress::new(EgressConfig {
+        allow_private: AllowList::new(vec![loopback]),
+        ..EgressConfig::default()
+    });
+    let stop = CancellationToken::new();
+    let running = Arc::clone(&hooks).run(egress.expect("an open door"), stop.clone());
+    World {
+        running: tokio::spawn(running),
+        store,
+        hooks,
+        clock,
+        stop,
+    }
+}
+
+impl World {
+    /// Moves the clock and lets the sender look at it.
+    fn later(&self, by: Duration) {
+        self.clock.advance(by);
+        self.hooks.wake.notify_one();
+    }
+
+    async fn is_empty(&self) {
+        for _ in 0..400 {
+            if self.store.outbox_count().await.expect("a store") == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("events are still waiting");
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.running.await.expect("no panic");
+        self.store.close().await;
+    }
+}
+
+fn found(n: u64, hook: &Url) -> Event {
+    let page = FoundPage {
+        crawl_id: "c1",
+        n,
+        url: "http://a.example/x",
+        status: 200,
+    };
+    Event::find(&account(), hook, page, format!("page {n}").into())
+}
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+#[tokio::test]
+async fn an_event_is_signed_and_delivered() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[204]).await;
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
+    let received = receiver.has(1).await.remove(0);
+    world.is_empty().await;
+    let header = |name: &str| {
+        received
+            .headers
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
+    assert_eq!(header("content-type"), "application/json");
+    assert_eq!(header("x-trawl-event"), "on_find");
+    assert_eq!(header("x-trawl-event-id"), "c1:1:on_find");
+    let secret = world.hooks.secret(&account()).await.expect("a secret");
+    let expected = signature(&secret, world.clock.now(), received.body.as_bytes());
+    assert_eq!(header("x-trawl-signature"), expected);
+    let body: Value = serde_json::from_str(&received.body).expect("JSON");
+    assert_eq!(body["content"], "page 1");
+    assert_eq!(receiver.received().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_is_not_received_is_sent_again_later() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[500, 301, 200]).await;
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
+    for count in 1..3 {
+        receiver.has(count).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(receiver.received().len(), count, "not before its time");
+        world.later(HOUR);
+    }
+    let received = receiver.has(3).await;
+    world.is_empty().await;
+    assert_eq!(received[0].body, received[2].body);
+    assert_ne!(
+        received[0].headers["x-trawl-signature"],
+        received[2].headers["x-trawl-signature"]
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn events_survive_a_restart() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let before = world(directory.path()).await;
+    let receiver = Receiver::start(&[503, 200]).await;
+    before
+        .hooks
+        .push(vec![found(1, &receiver.url())])
+        .await
+        .expect("kept");
+    receiver.has(1).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let secret = before.hooks.secret(&account()).await.expect("a secret");
+    before.end().await;
+    let after = world(directory.path()).await;
+    assert_eq!(
+        after.hooks.secret(&account()).await.expect("a secret"),
+        secret
+    );
+    after.later(HOUR);
+    receiver.has(2).await;
+    after.is_empty().await;
+    after.end().await;
+}
+
+#[tokio::test]
+async fn an_event_is_kept_once() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[503, 200]).await;
+    let event = found(1, &receiver.url());
+    world
+        .hooks
+        .push(vec![event.clone(), event.clone()])
+        .await
+        .expect("kept");
+    receiver.has(1).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.hooks.push(vec![event]).await.expect("kept");
+    assert_eq!(world.store.outbox_count().await.expect("a store"), 1);
+    world.later(HOUR);
+    receiver.has(2).await;
+    world.is_empty().await;
+    assert_eq!(receiver.received().len(), 2);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_receiver_that_fails_holds_up_no_other() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let (bad, good) = (Receiver::start(&[500]).await, Receiver::start(&[200]).await);
+    let events = (0..300).flat_map(|n| [found(n, &bad.url()), found(1_000 + n, &good.url())]);
+    world.hooks.push(events.collect()).await.expect("kept");
+    assert_eq!(good.has(300).await.len(), 300);
+    // One failure is enough to leave a receiver alone for a while.
+    assert!(bad.received().len() <= 8, "{}", bad.received().len());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_nobody_receives_for_a_day_is_dropped() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[500]).await;
+    world
+        .hooks
+        .push(vec![found(1, &receiver.url()), found(2, &receiver.url())])
+        .await
+        .expect("kept");
+    receiver.has(1).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.later(AGE_MAX);
+    world.is_empty().await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn private_addresses_get_no_events() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let private = Url::parse("http://10.0.0.1/hook").expect("an address");
+    world
+        .hooks
+        .push(vec![found(1, &private)])
+        .await
+        .expect("kept");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let waiting = world
+        .store
+        .outbox_due(Timestamp::MAX, &[], 10)
+        .await
+        .expect("a store");
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].n_attempts, 1);
+    world.end().await;
+}

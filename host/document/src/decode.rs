@@ -1,0 +1,306 @@
+//! From a body's bytes to text. Source: WHATWG HTML, "Determining the character encoding"; WHATWG Encoding.
+
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+use super::media::{media_type, parameter};
+use trawl_model::MediaKind;
+
+/// Bytes in which a `meta` may name the character set.
+const PRESCAN_BYTES: usize = 1024;
+/// Bytes that the guess looks at: it settles early, and its cost must not grow with the page.
+const GUESS_BYTES: usize = 64 * 1024;
+
+/// A body as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The text, without byte order mark; what could not be decoded is U+FFFD.
+    pub text: Cow<'a, str>,
+    /// Label of the character set, lower case: `utf-8`.
+    pub charset: &'static str,
+}
+
+/// Decodes a body: by its byte order mark, else by the header's `charset`, else (HTML and untyped) by a `meta` near its
+/// beginning, else as UTF-8 when it is valid UTF-8, else by a guess from its bytes.
+#[must_use]
+pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Decoded<'a> {
+    if let Some((encoding, length)) = Encoding::for_bom(body) {
+        return decode_as(encoding, &body[length..]);
+    }
+    let named = parameter(content_type, "charset")
+        .and_then(|label| Encoding::for_label(label.as_bytes()))
+        .or_else(|| prescan_for(body, content_type));
+    decode_as(named.unwrap_or_else(|| guess(body)), body)
+}
+
+fn decode_as<'a>(encoding: &'static Encoding, body: &'a [u8]) -> Decoded<'a> {
+    let (text, _) = encoding.decode_without_bom_handling(body);
+    Decoded {
+        text,
+        charset: label(encoding),
+    }
+}
+
+/// The encoding's name in lower case, as the contract wants it. Names are few and fixed.
+fn label(encoding: &'static Encoding) -> &'static str {
+    const LABELS: &[&str] = &[
+        "utf-8",
+        "windows-1252",
+        "utf-16le",
+        "utf-16be",
+        "big5",
+        "euc-jp",
+        "euc-kr",
+        "gb18030",
+        "gbk",
+        "ibm866",
+        "iso-2022-jp",
+        "iso-8859-2",
+        "iso-8859-3",
+        "iso-8859-4",
+        "iso-8859-5",
+        "iso-8859-6",
+        "iso-8859-7",
+        "iso-8859-8",
+        "iso-8859-8-i",
+        "iso-8859-10",
+        "iso-8859-13",
+        "iso-8859-14",
+        "iso-8859-15",
+        "iso-8859-16",
+        "koi8-r",
+        "koi8-u",
+        "macintosh",
+        "replacement",
+        "shift_jis",
+        "windows-874",
+        "windows-1250",
+        "windows-1251",
+        "windows-1253",
+        "windows-1254",
+        "windows-1255",
+        "windows-1256",
+        "windows-1257",
+        "windows-1258",
+        "x-mac-cyrillic",
+        "x-user-defined",
+    ];
+    let name = encoding.name();
+    LABELS
+        .iter()
+        .find(|label| label.eq_ignore_ascii_case(name))
+        .copied()
+        .unwrap_or(name)
+}
+
+fn prescan_for(body: &[u8], content_type: &str) -> Option<&'static Encoding> {
+    let media_type = media_type(content_type);
+    let may_be_html = media_type.is_empty() || MediaKind::of(&media_type) == MediaKind::Html;
+    if !may_be_html {
+        return None;
+    }
+    prescan(&body[..body.len().min(PRESCAN_BYTES)])
+}
+
+fn guess(body: &[u8]) -> &'static Encoding {
+    if std::str::from_utf8(body).is_ok() {
+        return UTF_8;
+    }
+    let part = &body[..body.len().min(GUESS_BYTES)];
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(part, part.len() == body.len());
+    // UTF-8 with a broken byte somewhere is still UTF-8.
+    detector.guess(None, Utf8Detection::Allow)
+}
+
+/// The encoding that a `meta` tag names. Source: WHATWG HTML, "Prescan a byte stream to determine its encoding".
+fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(b'<', rest) {
+        rest = &rest[at + 1..];
+        if let Some(comment) = rest.strip_prefix(b"!--") {
+            // The dashes that open a comment may also close it.
+            let end = memchr::memmem::find(&rest[1..], b"-->")? + 4;
+            rest = rest.get(end..).unwrap_or(&comment[comment.len()..]);
+        } else if is_meta(rest) {
+            let (attributes, after) = attributes(&rest[4..]);
+            if let Some(encoding) = of_meta(&attributes) {
+                return Some(encoding);
+            }
+            rest = after;
+        } else if rest.first().is_some_and(u8::is_ascii_alphabetic)
+            || (rest.first() == Some(&b'/') && rest.get(1).is_some_and(u8::is_ascii_alphabetic))
+        {
+            let name = rest
+                .iter()
+                .position(|&byte| is_space(byte) || byte == b'>')?;
+            rest = attributes(&rest[name..]).1;
+        } else if matches!(rest.first(), Some(b'!' | b'/' | b'?')) {
+            rest = &rest[memchr::memchr(b'>', rest)?..];
+        }
+    }
+    None
+}
+
+fn is_meta(rest: &[u8]) -> bool {
+    rest.len() > 4
+        && rest[..4].eq_ignore_ascii_case(b"meta")
+        && (is_space(rest[4]) || rest[4] == b'/')
+}
+
+fn of_meta(attributes: &[(String, String)]) -> Option<&'static Encoding> {
+    let get = |name| {
+        attributes
+            .iter()
+            .find_map(|(known, value)| (known == name).then_some(value.as_str()))
+    };
+    let is_pragma =
+        get("http-equiv").is_some_and(|value| value.eq_ignore_ascii_case("content-type"));
+    let label = match get("charset") {
+        Some(label) => Some(label),
+        None if is_pragma => get("content").and_then(charset_in),
+        None => None,
+    }?;
+    let encoding = Encoding::for_label(label.trim().as_bytes())?;
+    Some(match encoding {
+        // The bytes of the tag were read as ASCII, so it cannot be UTF-16.
+        _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
+        _ if encoding == X_USER_DEFINED => WINDOWS_1252,
+        _ => encoding,
+    })
+}
+
+/// The label after `charset=` in a `content` attribute.
+fn charset_in(content: &str) -> Option<&str> {
+    let lower = content.to_ascii_lowercase();
+    let mut from = 0;
+    loop {
+        from += lower.get(from..)?.find("charset")? + "charset".len();
+        let rest = content[from..].trim_ascii_start();
+        let Some(value) = rest.strip_prefix('=') else {
+            continue;
+        };
+        let value = value.trim_ascii_start();
+        return match value.as_bytes().first()? {
+            b'"' => value[1..].split_once('"').map(|(label, _)| label),
+            b'\'' => value[1..].split_once('\'').map(|(label, _)| label),
+            _ => value.split([' ', '\t', '\n', '\r', '\x0c', ';']).next(),
+        };
+    }
+}
+
+/// Attributes up to the end of the tag, names and values in lower case, and what follows them.
+fn attributes(bytes: &[u8]) -> (Vec<(String, String)>, &[u8]) {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut at = 0;
+    loop {
+        at = skip(bytes, at, |byte| is_space(byte) || byte == b'/');
+        if at >= bytes.len() || bytes[at] == b'>' {
+            return (found, &bytes[at..]);
+        }
+        let name = at;
+        at = skip(bytes, at + 1, |byte| {
+            !is_space(byte) && !matches!(byte, b'=' | b'>' | b'/')
+        });
+        let name = lower(&bytes[name..at]);
+        let equals = skip(bytes, at, is_space);
+        let mut value = String::new();
+        if bytes.get(equals) == Some(&b'=') {
+            at = skip(bytes, equals + 1, is_space);
+            let quote = bytes
+                .get(at)
+                .copied()
+                .filter(|byte| matches!(byte, b'"' | b'\''));
+            let start = at + usize::from(quote.is_some());
+            at = match quote {
+                Some(quote) => skip(bytes, start, |byte| byte != quote),
+                None => skip(bytes, start, |byte| !is_space(byte) && byte != b'>'),
+            };
+            value = lower(&bytes[start.min(at)..at]);
+            at = (at + usize::from(quote.is_some())).min(bytes.len());
+        }
+        if found.iter().all(|(known, _)| *known != name) {
+            found.push((name, value));
+        }
+    }
+}
+
+fn skip(bytes: &[u8], from: usize, passes: impl Fn(u8) -> bool) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from.min(bytes.len()) + rest.iter().take_while(|&&byte| passes(byte)).count()
+}
+
+fn lower(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).to_ascii_lowercase()
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &[u8], content_type: &str, text: &str, charset: &str) {
+        let decoded = decode(body, content_type);
+        assert_eq!((&*decoded.text, decoded.charset), (text, charset));
+    }
+
+    #[test]
+    fn byte_order_mark_beats_the_header() {
+        check(
+            b"\xEF\xBB\xBFa\xC3\xA9",
+            "text/html; charset=iso-8859-1",
+            "aé",
+            "utf-8",
+        );
+        check(b"\xFF\xFEa\0", "text/html", "a", "utf-16le");
+    }
+
+    #[test]
+    fn header_beats_meta() {
+        let body = b"<meta charset=utf-8>\xE9";
+        check(
+            body,
+            "text/html; Charset=\"ISO-8859-1\"",
+            "<meta charset=utf-8>é",
+            "windows-1252",
+        );
+    }
+
+    #[test]
+    fn meta_in_both_forms() {
+        check(
+            b"<!-- <meta charset=gbk> --><META x CHARSET = 'koi8-r'>\xC1",
+            "",
+            "<!-- <meta charset=gbk> --><META x CHARSET = 'koi8-r'>а",
+            "koi8-r",
+        );
+        check(
+            b"<meta content='text/html; charset=windows-1251' http-equiv=Content-Type>\xE0",
+            "text/html",
+            "<meta content='text/html; charset=windows-1251' http-equiv=Content-Type>а",
+            "windows-1251",
+        );
+        check(
+            b"<meta charset=utf-16>x",
+            "text/html",
+            "<meta charset=utf-16>x",
+            "utf-8",
+        );
+    }
+
+    #[test]
+    fn valid_utf_8_needs_no_guess_and_the_rest_is_guessed() {
+        check("naïve".as_bytes(), "text/plain", "naïve", "utf-8");
+        check(
+            b"caf\xE9 na\xEFve d\xE9j\xE0 vu",
+            "text/plain",
+            "café naïve déjà vu",
+            "windows-1252",
+        );
+    }
+}

@@ -1,0 +1,365 @@
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use http::HeaderMap;
+use tempfile::TempDir;
+use url::Url;
+
+use super::*;
+use trawl_model::FetchedPage;
+
+const MIB: u64 = 1 << 20;
+
+/// A cache that reads every page from disk.
+fn open(folder: &Path, bytes_max: u64) -> Arc<PageCache> {
+    open_with(folder, bytes_max, 0)
+}
+
+fn open_with(folder: &Path, bytes_max: u64, memory_bytes_max: u64) -> Arc<PageCache> {
+    PageCache::open(CacheConfig {
+        folder: folder.to_owned(),
+        bytes_max,
+        memory_bytes_max,
+        clock: Clock::fake(Timestamp(1_000)),
+    })
+    .expect("a page cache")
+}
+
+fn hash(name: impl ToString) -> Key {
+    blake3::hash(name.to_string().as_bytes())
+}
+
+fn page(body: impl Into<Bytes>) -> StoredPage {
+    let url = Url::parse("http://a/").expect("an address");
+    let page = FetchedPage {
+        requested_url: url.clone(),
+        final_url: url,
+        status: 200,
+        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+        cookies: Vec::new(),
+        body: body.into(),
+        content_type: "text/html".to_owned(),
+    };
+    StoredPage::new(
+        &page,
+        &HeaderMap::new(),
+        std::iter::empty(),
+        Timestamp(1_000),
+    )
+}
+
+/// Text that does not get smaller.
+fn noise(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut noise = vec![0; bytes];
+    let mut reader = blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof();
+    reader.fill(&mut noise);
+    noise
+}
+
+async fn body(cache: &PageCache, key: Key) -> Option<Bytes> {
+    let page = cache.find(&key).await?;
+    Some(page.body.clone())
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(folder).expect("a folder");
+    let folders = folders.map(|entry| entry.expect("an entry").path());
+    folders
+        .filter(|path| path.is_dir())
+        .flat_map(|path| std::fs::read_dir(path).expect("a folder"))
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_page_is_found_at_once_and_after_it_is_written_and_after_a_start() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    assert!(cache.find(&hash("a")).await.is_none());
+    cache.keep(hash("a"), page("one"));
+    cache.keep(hash("b"), page(""));
+    assert_eq!(body(&cache, hash("a")).await.expect("kept"), "one");
+    cache.flush().await;
+    assert!(cache.shared.state().pending.is_empty());
+    assert_eq!(body(&cache, hash("a")).await.expect("written"), "one");
+    drop(cache);
+    let cache = open(folder.path(), MIB);
+    let kept = cache.find(&hash("a")).await.expect("still there");
+    assert_eq!((&*kept.body, &kept.meta), (&b"one"[..], &page("one").meta));
+    assert_eq!(body(&cache, hash("b")).await.expect("empty"), "");
+}
+
+#[tokio::test]
+async fn the_last_word_on_a_page_counts_whatever_was_ordered_before() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    for round in 0..50 {
+        cache.keep(hash("a"), page(format!("version {round}")));
+        cache.keep(hash("b"), page(format!("version {round}")));
+    }
+    cache.forget(&hash("b"));
+    assert!(cache.find(&hash("b")).await.is_none());
+    cache.flush().await;
+    for cache in [cache, open(folder.path(), MIB)] {
+        assert_eq!(
+            body(&cache, hash("a")).await.expect("the last"),
+            "version 49"
+        );
+        assert!(cache.find(&hash("b")).await.is_none());
+        assert_eq!(files(folder.path()).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn equal_bodies_are_kept_once() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    for key in 0..10 {
+        cache.keep(hash(key), page("the same"));
+    }
+    cache.flush().await;
+    assert_eq!(files(folder.path()).len(), 1);
+    for key in 0..9 {
+        cache.forget(&hash(key));
+    }
+    cache.flush().await;
+    assert_eq!(body(&cache, hash(9)).await.expect("the last"), "the same");
+    cache.forget(&hash(9));
+    cache.flush().await;
+    assert!(files(folder.path()).is_empty());
+    assert_eq!(cache.bytes(), 0);
+}
+
+#[tokio::test]
+async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_forgotten() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open_with(folder.path(), MIB, MIB);
+    let body_of = async |key: &str| {
+        let page = cache.find(&hash(key)).await?;
+        // What is made of a page is kept under this hash.
+        assert!(
+            page.body_hash()
+                .is_none_or(|known| known == blake3::hash(&page.body))
+        );
+        Some(page.body.clone())
+    };
+    cache.keep(hash("a"), page("one"));
+    cache.keep(hash("b"), page("one"));
+    cache.flush().await;
+    assert_eq!(body_of("a").await.expect("read"), "one");
+    for file in files(folder.path()) {
+        std::fs::remove_file(file).expect("removed");
+    }
+    assert_eq!(body_of("a").await.expect("in memory"), "one");
+    assert_eq!(body_of("b").await, None);
+    cache.keep(hash("a"), page("two"));
+    for _ in 0..2 {
+        assert_eq!(body_of("a").await.expect("the new one"), "two");
+        cache.flush().await;
+    }
+    cache.forget(&hash("a"));
+    assert_eq!(body_of("a").await, None);
+    cache.flush().await;
+    assert_eq!(body_of("a").await, None);
+}
+
+#[tokio::test]
+async fn a_changed_body_is_never_served_and_does_not_stay() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    let whole = noise(1, 10_000);
+    let harms: [fn(&Path); 4] = [
+        |file| std::fs::write(file, "").expect("emptied"),
+        |file| {
+            let file = OpenOptions::new().write(true).open(file).expect("a file");
+            file.set_len(5_000).expect("cut");
+        },
+        |file| {
+            let file = OpenOptions::new().write(true).open(file).expect("a file");
+            file.write_all_at(b"!", 6_000).expect("one byte changed");
+        },
+        |file| {
+            let other = zstd::bulk::compress(&[0; 10_000], 1).expect("another body");
+            std::fs::write(file, other).expect("changed");
+        },
+    ];
+    for harm in harms {
+        cache.keep(hash("a"), page(whole.clone()));
+        cache.keep(hash("b"), page(whole.clone()));
+        cache.flush().await;
+        assert_eq!(body(&cache, hash("a")).await.expect("kept"), whole);
+        harm(&files(folder.path())[0]);
+        assert!(cache.find(&hash("a")).await.is_none());
+        assert!(cache.find(&hash("b")).await.is_none());
+        assert!(files(folder.path()).is_empty());
+        assert_eq!(cache.bytes(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_was_cut_or_changed_keeps_what_is_whole() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("pages-1.log");
+    let write = async || {
+        let cache = open(folder.path(), MIB);
+        for key in ["a", "b", "c"] {
+            cache.keep(hash(key), page(key));
+        }
+        cache.flush().await;
+    };
+    write().await;
+    let whole = std::fs::read(&path).expect("the log");
+    for cut in 1..=whole.len() / 3 {
+        std::fs::write(&path, &whole[..whole.len() - cut]).expect("cut");
+        let cache = open(folder.path(), MIB);
+        assert_eq!(body(&cache, hash("b")).await.expect("whole"), "b", "{cut}");
+        assert!(cache.find(&hash("c")).await.is_none(), "{cut}");
+    }
+    let file = OpenOptions::new().write(true).open(&path).expect("the log");
+    file.write_all_at(b"#", whole.len() as u64 / 2)
+        .expect("changed");
+    let cache = open(folder.path(), MIB);
+    assert!(cache.find(&hash("b")).await.is_none());
+    drop(cache);
+    write().await;
+    let cache = open(folder.path(), MIB);
+    assert_eq!(body(&cache, hash("c")).await.expect("written again"), "c");
+}
+
+#[tokio::test]
+async fn what_no_record_names_is_swept_away_at_the_start() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    cache.keep(hash("a"), page("a"));
+    cache.keep(hash("b"), page("b"));
+    cache.flush().await;
+    let stray = noise(1, 100);
+    bodies::write(folder.path(), &blake3::hash(&stray), &stray).expect("a stray");
+    let files_now = files(folder.path()).into_iter();
+    let of_b = files_now.filter(|file| is_of(file, "b"));
+    of_b.for_each(|file| std::fs::remove_file(file).expect("removed"));
+    let cache = open(folder.path(), MIB);
+    assert!(cache.find(&hash("b")).await.is_none());
+    assert_eq!(files(folder.path()).len(), 1);
+    assert_eq!(body(&cache, hash("a")).await.expect("kept"), "a");
+}
+
+fn is_of(file: &Path, body: &str) -> bool {
+    let hex = hash(body).to_hex();
+    file.ends_with(format!("{}/{}", &hex[..2], &hex[2..]))
+}
+
+#[tokio::test]
+async fn the_bound_holds_and_what_was_used_last_stays() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    cache.keep(hash("used"), page(noise(1_000, 50_000)));
+    for key in 0..100 {
+        cache.keep(hash(key), page(noise(key, 50_000)));
+        cache.flush().await;
+        assert!(cache.find(&hash("used")).await.is_some(), "{key}");
+        assert!(cache.bytes() <= MIB);
+    }
+    let on_disk = |cache: &PageCache| {
+        let sizes = files(folder.path()).into_iter();
+        let sizes = sizes.map(|file| file.metadata().expect("a file").len());
+        assert!(sizes.sum::<u64>() <= cache.bytes());
+        files(folder.path()).len()
+    };
+    assert_eq!(on_disk(&cache), 19);
+    assert!(cache.find(&hash(99)).await.is_some());
+    assert!(cache.find(&hash(50)).await.is_none());
+    drop(cache);
+    let cache = open(folder.path(), MIB / 4);
+    assert!(cache.bytes() <= MIB / 4);
+    assert_eq!(on_disk(&cache), 4);
+}
+
+#[tokio::test]
+async fn a_page_too_large_for_the_cache_is_not_kept() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    cache.keep(hash("a"), page("small"));
+    cache.keep(hash("a"), page(noise(1, 200_000)));
+    assert!(cache.find(&hash("a")).await.is_none());
+    cache.flush().await;
+    assert!(cache.find(&hash("a")).await.is_none());
+}
+
+#[tokio::test]
+async fn what_does_not_fit_in_the_queue_is_not_kept_and_holds_nobody_up() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), 1_000 * MIB);
+    let large = Bytes::from(noise(1, 30 * MIB as usize));
+    let others = |bytes| {
+        cache
+            .shared
+            .queued_bytes
+            .fetch_add(bytes, Ordering::Relaxed)
+    };
+    others(QUEUE_BYTES_MAX);
+    cache.keep(hash("a"), page(large.clone()));
+    assert!(cache.find(&hash("a")).await.is_none());
+    others(0_usize.wrapping_sub(QUEUE_BYTES_MAX));
+    cache.keep(hash("a"), page(large.clone()));
+    assert_eq!(body(&cache, hash("a")).await.expect("there is room"), large);
+}
+
+#[tokio::test]
+async fn the_log_is_written_anew_and_loses_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), 100 * MIB);
+    let filler = "x".repeat(100_000);
+    let with_header = |text: &str| {
+        let mut page = page(text.to_owned());
+        page.meta
+            .headers
+            .push(("x-filler".to_owned(), filler.clone()));
+        page
+    };
+    for key in 0..20 {
+        cache.keep(hash(key), with_header("first"));
+    }
+    for round in 0..100 {
+        cache.keep(hash("often"), with_header(&round.to_string()));
+        cache.flush().await;
+    }
+    let log = folder.path().join("pages-1.log");
+    let bytes = log.metadata().expect("the log").len();
+    assert!(bytes < 10_000_000, "{bytes}");
+    for cache in [cache, open(folder.path(), 100 * MIB)] {
+        for key in 0..20 {
+            assert_eq!(body(&cache, hash(key)).await.expect("kept"), "first");
+        }
+        assert_eq!(body(&cache, hash("often")).await.expect("kept"), "99");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_at_once_get_whole_pages_or_none() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB / 2);
+    let mut tasks = tokio::task::JoinSet::new();
+    for task in 0..8_u64 {
+        let cache = Arc::clone(&cache);
+        tasks.spawn(async move {
+            for round in 0..200_u64 {
+                let number = (task * 7 + round * 13) % 40;
+                match cache.find(&hash(number)).await {
+                    Some(page) => assert_eq!(page.body, noise(number, 30_000)),
+                    None => cache.keep(hash(number), page(noise(number, 30_000))),
+                }
+                if round % 31 == 0 {
+                    cache.forget(&hash(number));
+                }
+            }
+        });
+    }
+    let all = tokio::time::timeout(Duration::from_secs(60), tasks.join_all());
+    all.await.expect("no deadlock");
+    cache.flush().await;
+    assert!(cache.bytes() <= MIB / 2);
+}

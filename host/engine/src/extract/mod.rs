@@ -1,0 +1,170 @@
+//! One fetched page through the guests: decode, find links, parse once, filter, format, extract, chunk.
+//!
+//! Everything here is synchronous work on the CPU. [`Workers`] puts it on blocking threads, no more at once than cores, so that a
+//! well-behaved guest never runs out of time because it waited for a core.
+
+mod analysis;
+mod cpu;
+mod kept;
+mod outputs;
+mod workers;
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use url::Url;
+
+use analysis::Begun;
+pub use analysis::{Analysis, Asking};
+pub use kept::OutputCacheWrite;
+pub use outputs::Outputs;
+pub use workers::{Made, Workers};
+
+use trawl_document::{Document, ParseError, ParseLimits};
+use trawl_model::failure::status;
+use trawl_model::{Discovered, MediaKind, PageFailure};
+use trawl_plan::OutputPlan;
+use trawl_plugins::{PageView, Registry};
+
+/// What is handed to the guests: a body and what is known about it.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Address after redirects.
+    pub url: Url,
+    /// Body, content-encoding removed, character set untouched.
+    pub body: Bytes,
+    /// The `Content-Type` header as received; may be empty.
+    pub content_type: String,
+    /// A PNG picture of the page, when a browser made one.
+    pub picture: Option<Bytes>,
+}
+
+/// CPU time one page took here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// Decoding, finding links and parsing.
+    pub parse: Duration,
+    /// Filters, extractors, formats and chunkers.
+    pub transform: Duration,
+}
+
+/// Runs one page through the guests that `plan` names.
+///
+/// The outputs stand beside an optional failure: what could be made is kept even when one part failed.
+pub fn run(
+    registry: &Registry,
+    input: &Input,
+    plan: &OutputPlan,
+    deadline: Instant,
+) -> (Outputs, CpuTime) {
+    let started = cpu::thread_time();
+    let source = Source::new(input);
+    let discovered = plan.discover.then(|| source.discover(&input.url, plan));
+    let parsed = source.parse(input, plan, deadline);
+    let parse = cpu::thread_time().saturating_sub(started);
+    let made = match parsed {
+        Ok(document) => make(registry, input, plan, document, source),
+        Err(failure) => Outputs::failed(failure),
+    };
+    let outputs = Outputs { discovered, ..made };
+    let transform = cpu::thread_time().saturating_sub(started + parse);
+    (outputs, CpuTime { parse, transform })
+}
+
+/// Every output of a parsed page. The document lives on when an analyst waits for a model.
+fn make(
+    registry: &Registry,
+    input: &Input,
+    plan: &OutputPlan,
+    document: Document,
+    source: Source<'_>,
+) -> Outputs {
+    let view = source.view(input, &document);
+    let picture = input.picture.as_ref();
+    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, picture, plan);
+    outputs.analysis = begun.map(|begun| match begun {
+        Begun::Done(answer) => Analysis::Done(answer),
+        Begun::Asks(opening) => opening.on_page(document, source, input),
+    });
+    outputs
+}
+
+/// A page decoded.
+struct Source<'a> {
+    text: Cow<'a, str>,
+    charset: &'static str,
+    media_type: String,
+    kind: MediaKind,
+}
+
+impl<'a> Source<'a> {
+    fn new(input: &'a Input) -> Self {
+        let (media_type, kind) = trawl_document::sniff(&input.content_type, &input.body);
+        let (text, charset) = match kind {
+            MediaKind::Binary => ("".into(), ""),
+            MediaKind::Html | MediaKind::Text => {
+                let decoded = trawl_document::decode(&input.body, &input.content_type);
+                (decoded.text, decoded.charset)
+            }
+        };
+        Self {
+            text,
+            charset,
+            media_type,
+            kind,
+        }
+    }
+
+    /// Where the page leads. Found in the source, so that it is the same whatever else is made of the page.
+    fn discover(&self, url: &Url, plan: &OutputPlan) -> Discovered {
+        let found = match self.kind {
+            MediaKind::Html => trawl_document::scan(&self.text, url),
+            MediaKind::Text | MediaKind::Binary => Discovered::default(),
+        };
+        match &plan.link_rewrite {
+            Some(rule) => rule.rewrite(&found),
+            None => found,
+        }
+    }
+
+    fn parse(
+        &self,
+        input: &Input,
+        plan: &OutputPlan,
+        deadline: Instant,
+    ) -> Result<Document, PageFailure> {
+        let (url, media_type) = (&input.url, &self.media_type);
+        match self.kind {
+            _ if !plan.needs_document() => Ok(trawl_document::empty(url, media_type)),
+            MediaKind::Binary => Ok(trawl_document::empty(url, media_type)),
+            MediaKind::Text => Ok(trawl_document::plain(&self.text, url, media_type)),
+            MediaKind::Html => {
+                let limits = ParseLimits {
+                    deadline: Some(deadline),
+                    ..ParseLimits::default()
+                };
+                trawl_document::parse(&self.text, url, media_type, &limits).map_err(failure_of)
+            }
+        }
+    }
+
+    fn view<'v>(&'v self, input: &'v Input, document: &'v Document) -> PageView<'v> {
+        PageView {
+            document,
+            kept: &[],
+            text: &self.text,
+            body: &input.body,
+            content_type: &input.content_type,
+            charset: self.charset,
+        }
+    }
+}
+
+fn failure_of(error: ParseError) -> PageFailure {
+    let status = match error {
+        ParseError::Deadline => status::TIMED_OUT,
+        _ => status::UNKNOWN,
+    };
+    PageFailure::new(status, error.to_string())
+}

@@ -1,0 +1,9 @@
+//! One page from plan to outcome, and all that it takes: cache, routes, providers, extraction, the language model, payment.
+
+pub mod ai;
+pub mod cache;
+pub mod extract;
+pub mod page;
+pub mod providers;
+pub mod routing;
+pub mod scrape;

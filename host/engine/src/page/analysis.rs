@@ -1,0 +1,161 @@
+//! What a pipeline's analyst finds on a page: its questions to the model, as far as the page's money reaches.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::run::{PageEngine, RunContext, Sharing, extract};
+use crate::extract::{Analysis, Asking};
+use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
+use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
+use trawl_plugins::{ModelReply, Question};
+
+/// Most questions of a page. The extract room refuses one more.
+const QUESTIONS_MAX: u32 = trawl_sdk::analyst::QUESTIONS_MAX as u32;
+/// How long a step of an analysis may wait for a core and run.
+const STEP_TIME_MAX: Duration = Duration::from_secs(30);
+/// CPU time that a page must still be able to pay when its question is answered: what analysts need to read the answer.
+const RESERVED_CPU: Duration = Duration::from_secs(5);
+
+/// The most that the model's answers about a page of this plan can cost.
+pub(super) fn max_cost(rooms: &PageEngine, output: &OutputPlan) -> Nanodollars {
+    let may_ask = output
+        .analyst
+        .as_ref()
+        .is_some_and(|choice| choice.model.is_some());
+    match &rooms.ai {
+        Some(ai) if may_ask => {
+            let each = ai.max_cost().0.max(0);
+            Nanodollars(each.saturating_mul(QUESTIONS_MAX.into()))
+        }
+        _ => Nanodollars::ZERO,
+    }
+}
+
+/// The same plan for a page that nobody analyses.
+pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
+    match output.analyst {
+        None => Arc::clone(output),
+        Some(_) => Arc::new(OutputPlan {
+            analyst: None,
+            ..OutputPlan::clone(output)
+        }),
+    }
+}
+
+/// A page that is being analysed.
+pub(super) struct Analysed<'a> {
+    pub(super) rooms: &'a PageEngine,
+    pub(super) run: &'a RunContext,
+    pub(super) plan: &'a PagePlan,
+    pub(super) page: &'a FetchedPage,
+    /// What was set aside for the page.
+    pub(super) limit: Nanodollars,
+}
+
+impl Analysed<'_> {
+    /// Brings an analysis to its end. An analyst that breaks down over what a model said is asked again without one: the result that
+    /// needs no model is always there.
+    ///
+    /// # Errors
+    /// The analyst fails without a model too; then the page has failed.
+    pub(super) async fn finish(
+        &self,
+        analysis: Analysis,
+        usage: &mut Usage,
+    ) -> Result<AnalystFinding, PageFailure> {
+        let mut analysis = analysis;
+        let value = loop {
+            let asking = match analysis {
+                Analysis::Done(value) => break value,
+                Analysis::Asks(asking) => asking,
+            };
+            match self.step(asking, usage).await {
+                Ok(next) => analysis = next,
+                Err(failure) => {
+                    usage.ai = Nanodollars::ZERO;
+                    break self.embedded(&failure.message, usage).await?;
+                }
+            }
+        };
+        let choice = self.plan.output.analyst.as_ref();
+        Ok(AnalystFinding {
+            analyst: choice.map(|choice| choice.name.clone()).unwrap_or_default(),
+            value,
+        })
+    }
+
+    async fn step(&self, asking: Asking, usage: &mut Usage) -> Result<Analysis, PageFailure> {
+        let reply = self.ask(asking.question(), usage).await;
+        let deadline = Instant::now() + STEP_TIME_MAX;
+        let (next, cpu) = self.rooms.workers.resume(asking, reply, deadline).await;
+        usage.transform += cpu.transform;
+        next
+    }
+
+    async fn ask(&self, question: &Question, usage: &mut Usage) -> ModelReply {
+        let unavailable = |reason: String| ModelReply::Unavailable(reason);
+        let Some(ai) = &self.rooms.ai else {
+            return unavailable("no model is configured".to_owned());
+        };
+        let planned = Usage {
+            ai: usage.ai + ai.cost_max(question),
+            transform: usage.transform + RESERVED_CPU,
+            ..*usage
+        };
+        if trawl_billing::price(&planned, &self.run.tariff).total() > self.limit {
+            return unavailable(
+                "what is set aside for the page does not pay for the question".to_owned(),
+            );
+        }
+        match ai.ask(question).await {
+            Ok(answered) => {
+                usage.ai += answered.cost;
+                ModelReply::Answer(answered.value)
+            }
+            Err(reason) => unavailable(reason.to_string()),
+        }
+    }
+
+    /// The analyst's result without a model, with the reason beside it.
+    async fn embedded(&self, reason: &str, usage: &mut Usage) -> Result<Value, PageFailure> {
+        let plan = &self.plan.output;
+        let nothing = FormatChoice {
+            name: "empty".to_owned(),
+            format: Format::Empty,
+            options: json!({}),
+        };
+        let output = OutputPlan {
+            filters: plan.filters.clone(),
+            analyst: plan.analyst.clone().map(|choice| AnalystChoice {
+                model: None,
+                ..choice
+            }),
+            ..OutputPlan::of(nothing)
+        };
+        let deadline = Instant::now() + STEP_TIME_MAX;
+        let made = extract(
+            self.rooms,
+            self.run,
+            &Arc::new(output),
+            self.page,
+            None,
+            Sharing::Private,
+            deadline,
+        )
+        .await;
+        usage.transform += made.cpu.transform;
+        match (made.outputs.analysis, made.outputs.failure) {
+            (_, Some(failure)) => Err(failure),
+            (Some(Analysis::Done(mut value)), None) => {
+                if let Some(found) = value.as_object_mut() {
+                    found.insert("model".to_owned(), json!({"used": false, "reason": reason}));
+                }
+                Ok(value)
+            }
+            // Without a model a question is refused by the plugins room.
+            (Some(Analysis::Asks(_)) | None, None) => Ok(Value::Null),
+        }
+    }
+}

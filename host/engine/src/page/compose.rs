@@ -1,0 +1,104 @@
+//! The outcome of a page, put together of what its site sent and what was made of it.
+
+use serde_json::{Map, Value};
+
+use super::PageOutcome;
+use crate::extract::Outputs;
+use trawl_model::FetchedPage;
+use trawl_plan::OutputPlan;
+
+/// Puts fetched and made parts together. A site's own 4xx or 5xx is a failure that keeps its parts.
+pub(super) fn compose(
+    plan: &OutputPlan,
+    page: FetchedPage,
+    outputs: Outputs,
+    told: Map<String, Value>,
+) -> PageOutcome {
+    let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
+    let mut fields = outputs.fields;
+    if plan.metadata
+        && let Some(metadata) = &mut fields.metadata
+    {
+        add_host_metadata(metadata, &page);
+    }
+    if !told.is_empty() {
+        fields.metadata.get_or_insert_default().extend(told);
+    }
+    PageOutcome {
+        url: page.final_url.to_string(),
+        status: page.status,
+        content: outputs.content,
+        error,
+        fields,
+        discovered: outputs.discovered.map(Box::new),
+        cookies: plan.cookies.then_some(page.cookies),
+        headers: plan.headers.then(|| joined(page.headers)),
+        ..PageOutcome::default()
+    }
+}
+
+/// What is told of a page that its site answered with an error; `None` of any other.
+pub(super) fn site_error(answered: u16) -> Option<String> {
+    (answered >= 400).then(|| {
+        match http::StatusCode::from_u16(answered)
+            .ok()
+            .and_then(|code| code.canonical_reason())
+        {
+            Some(reason) => format!("the site answered {answered} {reason}"),
+            None => format!("the site answered {answered}"),
+        }
+    })
+}
+
+/// What only the host knows. Decision D15.
+fn add_host_metadata(metadata: &mut Map<String, Value>, page: &FetchedPage) {
+    let redirected = page.final_url != page.requested_url;
+    metadata.insert("file_size".into(), page.body.len().into());
+    metadata.insert("original_url".into(), page.requested_url.as_str().into());
+    metadata.insert(
+        "final_url".into(),
+        if redirected {
+            page.final_url.as_str().into()
+        } else {
+            Value::Null
+        },
+    );
+}
+
+/// Headers by name in the order received, repeats joined with `, ` (RFC 9110, section 5.2).
+fn joined(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut joined: Vec<(String, String)> = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        match joined.iter_mut().find(|(seen, _)| *seen == name) {
+            Some((_, values)) => {
+                values.push_str(", ");
+                values.push_str(&value);
+            }
+            None => joined.push((name, value)),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_headers_are_joined_in_order() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let headers = vec![pair("vary", "a"), pair("via", "x"), pair("vary", "b")];
+        assert_eq!(joined(headers), [pair("vary", "a, b"), pair("via", "x")]);
+    }
+
+    #[test]
+    fn only_errors_of_the_site_are_failures() {
+        assert_eq!(site_error(200), None);
+        assert_eq!(site_error(304), None);
+        assert_eq!(
+            site_error(404).as_deref(),
+            Some("the site answered 404 Not Found")
+        );
+        assert_eq!(site_error(999).as_deref(), Some("the site answered 999"));
+    }
+}

@@ -1,0 +1,434 @@
+//! From an adapter's request to one that can be sent: its destination checked, credentials filled in. Nothing else of the server
+//! ever puts a provider's key anywhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::{HeaderMap, HeaderValue, Method};
+use trawl_sdk::provider::{Credential, Request, Task};
+use url::Url;
+
+use super::scrub::Scrubber;
+use trawl_model::header;
+use trawl_model::secret::Secret;
+use trawl_net::fetch::ACCEPTED_ENCODING;
+use trawl_plugins::Grant;
+
+/// Largest body of a request: what vendors take, and enough for a page's form.
+const BODY_BYTES_MAX: usize = 8 << 20;
+/// Methods that vendors pass on to a target.
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::HEAD,
+    Method::OPTIONS,
+];
+
+/// Credentials by name.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    secrets: BTreeMap<String, Secret>,
+    /// Made when it is first needed: once for a page.
+    scrubber: OnceLock<Arc<Scrubber>>,
+}
+
+impl Keys {
+    /// The values.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.secrets.values().map(Secret::expose)
+    }
+
+    /// What finds them in what a service answers.
+    pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
+        self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.secrets.iter();
+        pairs.map(|(name, secret)| (name.as_str(), secret.expose()))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.secrets.get(name).map(Secret::expose)
+    }
+}
+
+impl FromIterator<(String, Secret)> for Keys {
+    fn from_iter<T: IntoIterator<Item = (String, Secret)>>(pairs: T) -> Self {
+        Self {
+            secrets: pairs.into_iter().collect(),
+            scrubber: OnceLock::new(),
+        }
+    }
+}
+
+/// Why a request is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The adapter asks for something that it may not have.
+    #[error("{0}")]
+    Adapter(String),
+    /// What the caller wants of the page cannot be sent: a header that is too long, a credential in the page's own address.
+    #[error("{0}")]
+    Task(String),
+}
+
+impl From<String> for Refused {
+    fn from(reason: String) -> Self {
+        Self::Adapter(reason)
+    }
+}
+
+/// The request as it is sent, credentials filled in.
+///
+/// # Errors
+/// [`Refused`]: what the adapter, or the caller through it, asks for and may not have.
+pub fn prepare(
+    asked: &Request,
+    task: &Task,
+    grant: &Grant,
+    keys: &Keys,
+) -> Result<reqwest::Request, Refused> {
+    let method = Method::from_bytes(asked.method.as_bytes())
+        .ok()
+        .filter(|method| METHODS.contains(method))
+        .ok_or_else(|| format!("it asks for the method `{}`", shown(&asked.method)))?;
+    let mut url =
+        Url::parse(&asked.url).map_err(|_| "it asks for an address that is none".to_owned())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        let reason =
+            "it puts a user name into the address, credentials are marked under `credentials`";
+        return Err(reason.to_owned().into());
+    }
+    if !grant.allows(&url) {
+        let origin = shown(&url.origin().ascii_serialization());
+        return Err(format!("it asks for `{origin}`, which its `hosts` do not grant").into());
+    }
+    if asked.body.len() > BODY_BYTES_MAX {
+        let reason = format!(
+            "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
+            asked.body.len()
+        );
+        return Err(match task.body.len() > BODY_BYTES_MAX / 2 {
+            true => Refused::Task(reason),
+            false => Refused::Adapter(reason),
+        });
+    }
+    refuse_strays(asked, task, grant, keys)?;
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+    let of_caller = !task.headers.is_empty() || !task.cookies.is_empty();
+    for (name, value) in &asked.headers {
+        let checked = header::check(name, value).map_err(|reason| match of_caller {
+            // One of the caller's that has become too long by the adapter's prefix.
+            true => Refused::Task(reason),
+            false => Refused::Adapter(reason),
+        });
+        let (name, value) = checked?;
+        headers.append(name, value);
+    }
+    for credential in &asked.credentials {
+        fill_in(credential, grant, keys, &mut url, &mut headers)?;
+    }
+    let mut request = reqwest::Request::new(method, url);
+    *request.headers_mut() = headers;
+    if !asked.body.is_empty() {
+        *request.body_mut() = Some(asked.body.clone().into());
+    }
+    Ok(request)
+}
+
+/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there. A name
+/// in braces that the caller wrote is only text.
+fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Result<(), Refused> {
+    let scrubber = keys.scrubber();
+    let names = |bytes: &[u8]| {
+        let braced = |name: &String| [format!("{{{name}}}"), format!("%7B{name}%7D")];
+        let mut marks = grant.credentials.iter().flat_map(braced);
+        marks.any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
+    };
+    let mut of_task = texts(task);
+    if of_task.any(|text| scrubber.finds(text)) {
+        let reason = "the page that is wanted has a credential of the provider in it";
+        return Err(Refused::Task(reason.to_owned()));
+    }
+    let is_named = texts(task).any(names);
+    let is_stray = |bytes: &[u8]| scrubber.finds(bytes) || !is_named && names(bytes);
+    let mut headers = asked.headers.iter();
+    let place = if is_stray(asked.url.as_bytes()) {
+        "address"
+    } else if is_stray(&asked.body) {
+        "body"
+    } else if headers.any(|(name, value)| is_stray(name.as_bytes()) || is_stray(value.as_bytes())) {
+        "headers"
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "it puts a credential into the {place}, credentials are only marked under `credentials`"
+    )
+    .into())
+}
+
+/// What of a task a caller wrote.
+fn texts(task: &Task) -> impl Iterator<Item = &[u8]> {
+    let pairs = task.headers.iter().chain(&task.cookies);
+    let pairs = pairs.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+    let script = task.script.iter().map(String::as_bytes);
+    let selector = task.wait_for.iter().map(|wait| wait.selector.as_bytes());
+    [task.url.as_bytes(), &task.body]
+        .into_iter()
+        .chain(pairs)
+        .chain(script)
+        .chain(selector)
+}
+
+fn fill_in(
+    credential: &Credential,
+    grant: &Grant,
+    keys: &Keys,
+    url: &mut Url,
+    headers: &mut HeaderMap,
+) -> Result<(), String> {
+    let value = |name: &String| {
+        if !grant.credentials.contains(name) {
+            return Err(format!(
+                "it asks for the credential `{}`, which its `credentials` do not grant",
+                shown(name)
+            ));
+        }
+        let value = keys.get(name);
+        value.ok_or_else(|| format!("there is no value for the credential `{name}`"))
+    };
+    match credential {
+        Credential::Query(parameter, name) => {
+            url.query_pairs_mut().append_pair(parameter, value(name)?);
+        }
+        Credential::Header(header, name) => {
+            let (header, value) = header::check(header, value(name)?)
+                .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+            headers.insert(header, sensitive(value));
+        }
+        Credential::Bearer(name) => {
+            authorize(headers, &format!("Bearer {}", value(name)?), name)?;
+        }
+        Credential::Basic(user, password) => {
+            let part = |name: &Option<String>| name.as_ref().map_or(Ok(""), value);
+            let pair = format!("{}:{}", part(user)?, part(password)?);
+            let shown = user.as_ref().or(password.as_ref());
+            let name = shown.map_or("", String::as_str);
+            authorize(headers, &format!("Basic {}", STANDARD.encode(pair)), name)?;
+        }
+    }
+    Ok(())
+}
+
+fn authorize(headers: &mut HeaderMap, text: &str, name: &str) -> Result<(), String> {
+    let value = HeaderValue::from_str(text)
+        .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+    match headers.insert(AUTHORIZATION, sensitive(value)) {
+        Some(_) => Err("it sets `authorization` twice".to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn sensitive(mut value: HeaderValue) -> HeaderValue {
+    value.set_sensitive(true);
+    value
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use trawl_plugins::PriceTable;
+
+    fn grant() -> Grant {
+        Grant {
+            hosts: vec!["api.acme.example".to_owned()],
+            credentials: vec!["ACME_KEY".to_owned(), "ACME_USER".to_owned()],
+            base: "https://api.acme.example".to_owned(),
+            pooled: false,
+            time_max: std::time::Duration::from_secs(1),
+            settings: Value::Null,
+            prices: PriceTable::default(),
+        }
+    }
+
+    fn keys() -> Keys {
+        let pair = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
+        Keys::from_iter([
+            pair("ACME_KEY", "canary/key+1=2"),
+            pair("ACME_USER", "canary-user"),
+            pair("OTHER_KEY", "canary-other"),
+        ])
+    }
+
+    fn prepared(request: Request) -> Result<reqwest::Request, String> {
+        prepare(&request, &task(), &grant(), &keys()).map_err(|refused| {
+            assert!(matches!(refused, Refused::Adapter(_)), "{refused:?}");
+            refused.to_string()
+        })
+    }
+
+    fn task() -> Task {
+        Task::new("https://a.example/", "https://api.acme.example")
+    }
+
+    const AT: &str = "https://api.acme.example/v1?url=https%3A%2F%2Fa.example";
+
+    #[test]
+    fn credentials_go_where_they_are_marked() {
+        let header = |request: Request, name: &str| {
+            let request = prepared(request).expect("allowed");
+            let value = request.headers()[name].clone();
+            assert!(value.is_sensitive() && !format!("{request:?}").contains("canary"));
+            value.to_str().expect("text").to_owned()
+        };
+        let request = prepared(Request::get(AT).secret_query("key", "ACME_KEY")).expect("allowed");
+        assert_eq!(
+            request.url().as_str(),
+            format!("{AT}&key=canary%2Fkey%2B1%3D2")
+        );
+        assert_eq!(
+            header(Request::get(AT).bearer("ACME_KEY"), "authorization"),
+            "Bearer canary/key+1=2"
+        );
+        assert_eq!(
+            header(Request::get(AT).secret_header("X-Key", "ACME_KEY"), "x-key"),
+            "canary/key+1=2"
+        );
+        let basic = Request::post(AT).basic(Some("ACME_USER"), Some("ACME_KEY"));
+        let expected = STANDARD.encode("canary-user:canary/key+1=2");
+        assert_eq!(header(basic, "authorization"), format!("Basic {expected}"));
+        let alone = Request::post(AT).basic(Some("ACME_KEY"), None);
+        let expected = STANDARD.encode("canary/key+1=2:");
+        assert_eq!(header(alone, "authorization"), format!("Basic {expected}"));
+    }
+
+    #[test]
+    fn what_an_adapter_may_not_is_refused_with_the_reason() {
+        let check = |request: Request, expected: &str| {
+            let reason = prepared(request).expect_err(expected);
+            assert!(reason.contains(expected), "{reason}");
+            assert!(!reason.contains("canary"), "{reason}");
+        };
+        check(
+            Request::get("https://evil.example/"),
+            "asks for `https://evil.example`",
+        );
+        check(
+            Request::get("http://api.acme.example/"),
+            "`hosts` do not grant",
+        );
+        check(
+            Request::get("https://api.acme.example:1/"),
+            "`hosts` do not grant",
+        );
+        check(Request::get("file:///etc/passwd"), "`hosts` do not grant");
+        check(Request::get("nonsense"), "an address that is none");
+        check(
+            Request::get("https://a:b@api.acme.example/"),
+            "a user name into the address",
+        );
+        check(
+            Request::get(AT).bearer("OTHER_KEY"),
+            "the credential `OTHER_KEY`",
+        );
+        check(Request::get(AT).bearer("HOME"), "the credential `HOME`");
+        check(
+            Request::get("https://api.acme.example/{ACME_KEY}/x"),
+            "into the address",
+        );
+        check(
+            Request::get(AT).query("k", "{ACME_KEY}"),
+            "into the address",
+        );
+        check(
+            Request::get("https://api.acme.example/canary-user"),
+            "into the address",
+        );
+        check(
+            Request::get(AT).query("k", "canary/key+1=2"),
+            "into the address",
+        );
+        check(
+            Request::post(AT).body("{\"k\":\"{ACME_KEY}\"}"),
+            "into the body",
+        );
+        check(
+            Request::post(AT).body(STANDARD.encode("canary-user")),
+            "into the body",
+        );
+        check(
+            Request::get(AT).header("x-leak", "canary-user"),
+            "into the headers",
+        );
+        check(
+            Request::get(AT).header("host", "evil.example"),
+            "header `host`",
+        );
+        check(
+            Request::get(AT).header("x-a", "1\r\nx-b: 2"),
+            "a line break",
+        );
+        check(
+            Request::get(AT)
+                .header("authorization", "x")
+                .bearer("ACME_KEY"),
+            "twice",
+        );
+        check(Request::new("CONNECT", AT), "the method `CONNECT`");
+        check(
+            Request::post(AT).body(vec![0; BODY_BYTES_MAX + 1]),
+            "the limit is",
+        );
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_sent_is_named_not_shown() {
+        let keys = Keys::from_iter([("ACME_KEY".to_owned(), Secret::new("canary\nkey"))]);
+        let request = Request::get(AT).bearer("ACME_KEY");
+        let reason = prepare(&request, &task(), &grant(), &keys);
+        let reason = reason.expect_err("a line break").to_string();
+        assert!(
+            reason.contains("`ACME_KEY`") && !reason.contains("canary"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_caller_cannot_make_an_adapter_look_guilty() {
+        let of = |task: &Task, request: &Request| prepare(request, task, &grant(), &keys());
+        let braced = Task {
+            url: "https://a.example/?k={ACME_KEY}".to_owned(),
+            ..task()
+        };
+        let request = Request::get(AT).query("url", &braced.url);
+        assert!(of(&braced, &request).is_ok(), "only text");
+        let long = Task {
+            headers: vec![("x".to_owned(), "y".repeat(header::HEADER_BYTES_MAX - 1))],
+            ..task()
+        };
+        let request = Request::get(AT).prefixed_headers("Spb-", &long.headers);
+        assert!(matches!(of(&long, &request), Err(Refused::Task(_))));
+        let own_key = Task {
+            url: "https://a.example/canary-user".to_owned(),
+            ..task()
+        };
+        let request = Request::get(AT).query("url", &own_key.url);
+        assert!(matches!(of(&own_key, &request), Err(Refused::Task(_))));
+    }
+}

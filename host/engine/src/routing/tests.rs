@@ -1,0 +1,110 @@
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::*;
+use trawl_billing::{Tariff, price};
+use trawl_model::Usage;
+use trawl_net::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
+use trawl_net::fetch::{FetchConfig, PoliteGet};
+use trawl_net::politeness::PolitenessConfig;
+use trawl_plan::testing::page_plan;
+use trawl_plan::{FetchPlan, Pool};
+
+static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
+
+/// A client without bounds and without plugins.
+pub(super) fn anyone(jar: &CookieJar) -> Client<'_> {
+    Client {
+        owner: "someone",
+        jar,
+        bytes_max: u64::MAX,
+        registry: &NO_PLUGINS,
+        may_pool: true,
+        affords: &|_| true,
+    }
+}
+
+const BODY: &str = "a page of 20 bytes..";
+
+/// A proxy on loopback that answers every request itself.
+async fn proxy() -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let _ = socket.read(&mut request).await;
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{BODY}",
+                BODY.len()
+            );
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    Url::parse(&format!("http://{address}")).expect("an address")
+}
+
+pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
+    let plan = page_plan(url.as_str());
+    PagePlan {
+        fetch: Arc::new(FetchPlan {
+            pool,
+            ..(*plan.fetch).clone()
+        }),
+        ..plan
+    }
+}
+
+#[tokio::test]
+async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
+    let (proxy, max_cost) = (proxy().await, Nanodollars(8_000_000_000));
+    let upstream = UpstreamProxy {
+        url: proxy.clone(),
+        country: None,
+    };
+    let pool = PoolConfig {
+        proxies: vec![upstream],
+        price_per_gigabyte: max_cost,
+    };
+    let egress = Egress::new(EgressConfig {
+        pools: BTreeMap::from([("residential".to_owned(), pool)]),
+        grants: vec![proxy],
+        hosts: BTreeMap::from([(
+            "site.example".to_owned(),
+            vec![IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34))],
+        )]),
+        ..EgressConfig::default()
+    });
+    let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
+    let politeness = PolitenessConfig {
+        in_flight_per_host: 4,
+    };
+    let politeness = Politeness::new(&politeness);
+    let get = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+    let robots = Arc::new(Robots::new(get, "Trawl"));
+    let routing = Routing::new(fetcher, politeness, robots);
+    let url = Url::parse("http://site.example/").expect("an address");
+
+    let plan_through = plan(Pool::Residential, &url);
+    assert_eq!(routing.pool_price_max(&plan_through), max_cost);
+    assert_eq!(
+        routing.pool_price_max(&plan(Pool::Standard, &url)),
+        Nanodollars::ZERO
+    );
+    let served = routing
+        .serve(&plan_through, &url, anyone(&CookieJar::new()))
+        .await
+        .expect("served");
+    assert_eq!(served.page.body, BODY.as_bytes());
+    let usage = Usage {
+        content_bytes: served.page.body.len() as u64,
+        pool_price: served.pool_price,
+        ..Usage::default()
+    };
+    let charge = price(&usage, &Tariff::default());
+    assert_eq!(charge.bytes_transferred, Nanodollars(20 * 9));
+}

@@ -1,0 +1,25 @@
+//! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
+
+pub mod analysis;
+pub mod clock;
+pub mod content;
+pub mod crawl;
+pub mod failure;
+pub mod header;
+pub mod lru;
+pub mod money;
+pub mod page;
+pub mod plugin;
+pub mod secret;
+pub mod terms;
+pub mod usage;
+
+pub use analysis::ModelSize;
+pub use content::{AnalystFinding, Content, Fields, Piece};
+pub use crawl::{Discovered, SkipReason, StopReason, UrlRow, UrlState};
+pub use failure::PageFailure;
+pub use money::Nanodollars;
+pub use page::{FetchedPage, MediaKind};
+pub use plugin::{Catalog, PluginKind};
+pub use terms::Terms;
+pub use usage::{Charge, Usage, VendorUse};

@@ -1,0 +1,96 @@
+//! The kinds of plugins, and what a plan needs to know about the ones that are loaded.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// What a plugin does. Each kind has a contract package of its own in `wit/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PluginKind {
+    /// Turns a page into `content`.
+    Format,
+    /// Decides which nodes of a page stay.
+    Filter,
+    /// Reads fields out of a page.
+    Extractor,
+    /// Splits `content` into chunks.
+    Chunker,
+    /// Analyses a page, with a language model if one is configured. Only pipelines use analysts.
+    Analyst,
+    /// Speaks the protocol of a third-party scraping service.
+    Provider,
+}
+
+impl PluginKind {
+    /// Every kind, in the order of the manifest.
+    pub const ALL: [Self; 6] = [
+        Self::Format,
+        Self::Filter,
+        Self::Extractor,
+        Self::Chunker,
+        Self::Analyst,
+        Self::Provider,
+    ];
+
+    /// Name in the manifest, in messages, in the contract and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Format => "format",
+            Self::Filter => "filter",
+            Self::Extractor => "extractor",
+            Self::Chunker => "chunker",
+            Self::Analyst => "analyst",
+            Self::Provider => "provider",
+        }
+    }
+
+    /// What plugins of this kind do, in half a sentence.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Format => "turns a page into `content`",
+            Self::Filter => "decides which parts of a page stay",
+            Self::Extractor => "reads fields out of a page",
+            Self::Chunker => "splits `content` into chunks",
+            Self::Analyst => "analyses a page, with a language model if one is configured",
+            Self::Provider => "speaks the protocol of a third-party scraping service",
+        }
+    }
+}
+
+impl fmt::Display for PluginKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No plugin kind has this name.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a kind of plugin")]
+pub struct UnknownKind(String);
+
+impl FromStr for PluginKind {
+    type Err = UnknownKind;
+
+    fn from_str(name: &str) -> Result<Self, UnknownKind> {
+        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or_else(|| UnknownKind(name.to_owned()))
+    }
+}
+
+/// The plugins that one run may use. The snapshot of the registry implements it.
+pub trait Catalog {
+    /// Whether a plugin of this kind is loaded under this name.
+    fn has(&self, kind: PluginKind, name: &str) -> bool;
+
+    /// Names loaded under this kind, sorted.
+    fn names(&self, kind: PluginKind) -> Vec<String>;
+
+    /// Whether a loaded plugin accepts this options object: by its schema, and by asking the plugin where
+    /// the schema cannot tell.
+    ///
+    /// # Errors
+    /// What is wrong with the options, for the caller.
+    fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String>;
+}

@@ -1,0 +1,258 @@
+//! Pools of upstream proxies, by name, and the choice among them.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use reqwest::Client;
+use url::Url;
+
+use trawl_model::Nanodollars;
+
+/// A pool of upstream proxies as configured.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// The proxies; used in turn.
+    pub proxies: Vec<UpstreamProxy>,
+    /// What a gigabyte (10^9 bytes) through this pool costs, on top of the ordinary price.
+    pub price_per_gigabyte: Nanodollars,
+}
+
+/// One upstream proxy.
+#[derive(Clone)]
+pub struct UpstreamProxy {
+    /// `http`, `https`, `socks5` or `socks5h`, with user and password if it needs them.
+    pub url: Url,
+    /// ISO 3166 code, upper case, of the country its addresses are in.
+    pub country: Option<String>,
+}
+
+/// Without the password.
+impl std::fmt::Debug for UpstreamProxy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamProxy")
+            .field("host", &self.url.host_str())
+            .field("country", &self.country)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The pool that carried a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Its name in the configuration.
+    pub name: String,
+    /// What a gigabyte (10^9 bytes) through it costs, on top of the ordinary price.
+    pub price_per_gigabyte: Nanodollars,
+    /// ISO 3166 code of the country the page was asked from, if known.
+    pub country: Option<String>,
+}
+
+/// How a request leaves: directly or through one upstream proxy. Chosen once a page, so that all its hops come from one address.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    /// Index of the proxy in its pool; `None` dials directly.
+    pub(super) proxy: Option<usize>,
+    /// The pool that carries the page; `None` dials directly.
+    pub pool: Option<PoolUse>,
+    /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+}
+
+/// The configured pools and whose turn it is.
+pub(super) struct Pools(BTreeMap<String, Pool>);
+
+struct Pool {
+    proxies: Vec<Proxy>,
+    price_per_gigabyte: Nanodollars,
+    turn: AtomicUsize,
+}
+
+/// A proxy and its client, which is built when it is first needed.
+pub(super) struct Proxy {
+    pub(super) upstream: UpstreamProxy,
+    pub(super) client: OnceLock<Client>,
+}
+
+/// Pools to use instead, nearest first and never a dearer kind. `standard` without proxies is the direct way.
+fn fallbacks(pool: &str) -> &'static [&'static str] {
+    match pool {
+        "residential" => &["isp", "standard"],
+        "standard" => &[],
+        _ => &["standard"],
+    }
+}
+
+impl Pools {
+    pub(super) fn new(configured: BTreeMap<String, PoolConfig>) -> Self {
+        let pools = configured
+            .into_iter()
+            .filter(|(_, pool)| !pool.proxies.is_empty());
+        Self(pools.map(|(name, pool)| (name, Pool::new(pool))).collect())
+    }
+
+    /// The way for a page that asks for this pool and country. A pool or country that is not there
+    /// is never a refusal: the nearest serves and the route says so. Decision D30.
+    pub(super) fn route(&self, wanted: &str, country: Option<&str>) -> Route {
+        let chosen = self.nearest(wanted);
+        let name = chosen.map(|(name, _)| name);
+        let mut route = Route::default();
+        if name != Some(wanted) && wanted != "standard" {
+            let used = name.unwrap_or("a direct connection");
+            route.ignored.push(format!(
+                "proxy ({wanted} is not configured; {used} was used)"
+            ));
+        }
+        if let Some((name, pool)) = chosen {
+            let index = pool.next(country);
+            let proxy_country = pool.proxies[index].upstream.country.clone();
+            route.proxy = Some(index);
+            route.pool = Some(PoolUse {
+                name: name.to_owned(),
+                price_per_gigabyte: pool.price_per_gigabyte,
+                country: proxy_country,
+            });
+        }
+        let from = route.pool.as_ref().and_then(|pool| pool.country.as_deref());
+        if country.is_some() && from != country {
+            route.ignored.push("country_code".to_owned());
+        }
+        route
+    }
+
+    /// What a gigabyte costs for a page that asks for this pool.
+    pub(super) fn price(&self, wanted: &str) -> Nanodollars {
+        self.nearest(wanted)
+            .map_or(Nanodollars::ZERO, |(_, pool)| pool.price_per_gigabyte)
+    }
+
+    /// The pool that serves when this one is asked for; `None` is the direct way.
+    fn nearest<'a>(&'a self, wanted: &'a str) -> Option<(&'a str, &'a Pool)> {
+        std::iter::once(&wanted)
+            .chain(fallbacks(wanted))
+            .find_map(|name| Some((*name, self.0.get(*name)?)))
+    }
+
+    /// The proxy of a route, if it has one.
+    pub(super) fn proxy(&self, route: &Route) -> Option<&Proxy> {
+        let pool = self.0.get(&route.pool.as_ref()?.name)?;
+        pool.proxies.get(route.proxy?)
+    }
+}
+
+impl Pool {
+    fn new(config: PoolConfig) -> Self {
+        let proxies = config.proxies.into_iter().map(|upstream| Proxy {
+            upstream,
+            client: OnceLock::new(),
+        });
+        Self {
+            proxies: proxies.collect(),
+            price_per_gigabyte: config.price_per_gigabyte,
+            turn: AtomicUsize::new(0),
+        }
+    }
+
+    /// Index of the next proxy in turn, of this country if there is one.
+    fn next(&self, country: Option<&str>) -> usize {
+        let of_country: Vec<usize> = (0..self.proxies.len())
+            .filter(|index| {
+                country.is_some() && self.proxies[*index].upstream.country.as_deref() == country
+            })
+            .collect();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        match of_country.as_slice() {
+            [] => turn % self.proxies.len(),
+            indices => indices[turn % indices.len()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proxy's address and its country.
+    type Listed = (&'static str, Option<&'static str>);
+
+    fn pools(configured: &[(&str, &[Listed])]) -> Pools {
+        let configured = configured.iter().map(|(name, proxies)| {
+            let proxies = proxies.iter().map(|(url, country)| UpstreamProxy {
+                url: url.parse().expect("an address"),
+                country: country.map(str::to_owned),
+            });
+            let config = PoolConfig {
+                proxies: proxies.collect(),
+                price_per_gigabyte: Nanodollars(7),
+            };
+            ((*name).to_owned(), config)
+        });
+        Pools::new(configured.collect())
+    }
+
+    fn used(pools: &Pools, wanted: &str, country: Option<&str>) -> (String, Vec<String>) {
+        let route = pools.route(wanted, country);
+        let host = pools
+            .proxy(&route)
+            .and_then(|proxy| proxy.upstream.url.host_str());
+        (host.unwrap_or("direct").to_owned(), route.ignored)
+    }
+
+    #[test]
+    fn without_pools_everything_is_dialled_directly() {
+        let pools = pools(&[("isp", &[])]);
+        assert_eq!(
+            used(&pools, "standard", None),
+            ("direct".to_owned(), vec![])
+        );
+        let (way, ignored) = used(&pools, "residential", Some("DE"));
+        assert_eq!(way, "direct");
+        assert_eq!(
+            ignored,
+            [
+                "proxy (residential is not configured; a direct connection was used)",
+                "country_code"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_nearest_cheaper_pool_stands_in() {
+        let pools = pools(&[("isp", &[("http://i.example", None)])]);
+        assert_eq!(used(&pools, "isp", None), ("i.example".to_owned(), vec![]));
+        let (way, ignored) = used(&pools, "residential", None);
+        assert_eq!(way, "i.example");
+        assert_eq!(
+            ignored,
+            ["proxy (residential is not configured; isp was used)"]
+        );
+        assert_eq!(used(&pools, "standard", None).0, "direct");
+        assert_eq!(used(&pools, "unlimited", None).0, "direct");
+    }
+
+    #[test]
+    fn proxies_take_turns_and_countries_are_honoured() {
+        let pools = pools(&[(
+            "standard",
+            &[
+                ("http://a.example", Some("DE")),
+                ("http://b.example", Some("FR")),
+                ("http://c.example", Some("DE")),
+            ],
+        )]);
+        let all: Vec<_> = (0..4).map(|_| used(&pools, "standard", None).0).collect();
+        assert_eq!(all, ["a.example", "b.example", "c.example", "a.example"]);
+        for _ in 0..4 {
+            let (way, ignored) = used(&pools, "standard", Some("DE"));
+            assert!(way != "b.example" && ignored.is_empty());
+        }
+        let (_, ignored) = used(&pools, "standard", Some("US"));
+        assert_eq!(ignored, ["country_code"]);
+        let route = pools.route("standard", Some("FR"));
+        assert_eq!(
+            route.pool.map(|pool| pool.price_per_gigabyte),
+            Some(Nanodollars(7))
+        );
+        assert_eq!(pools.price("isp"), Nanodollars(7));
+    }
+}

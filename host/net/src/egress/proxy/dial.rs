@@ -1,0 +1,182 @@
+//! The way of a tunnel: dialled directly at the checked addresses, or through the route's upstream proxy.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::future::{Ready, ready};
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, Uri};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::client::legacy::connect::proxy::{SocksV4, SocksV5, Tunnel};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower::Service;
+use tower::util::ServiceFn;
+use url::Url;
+
+use crate::egress::{Checked, Egress, EgressError, EgressFault, Route, Trust};
+
+/// Stands for the host of a connection: its addresses are those of the check and no others.
+const CHECKED_HOST: &str = "checked.invalid";
+
+type Cause = Box<dyn StdError + Send + Sync>;
+
+/// Says no to a route whose tunnels cannot be opened.
+///
+/// # Errors
+/// [`io::ErrorKind::Unsupported`] when the upstream proxy is itself reached over TLS.
+pub(super) fn supports(egress: &Egress, route: &Route) -> io::Result<()> {
+    match egress.pools.proxy(route) {
+        Some(proxy) if proxy.upstream.url.scheme() == "https" => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a browser's tunnels cannot go through an upstream proxy of scheme `https`, use `http` or `socks5`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a connection to the host and port of `url`, which are checked like those of a request.
+///
+/// # Errors
+/// As [`Egress::send`].
+pub(super) async fn dial(
+    egress: &Egress,
+    url: &Url,
+    route: &Route,
+) -> Result<TcpStream, EgressError> {
+    let target = egress.checked(url, Trust::Caller).await?;
+    let time_max = egress.connect_time_max;
+    let Some(proxy) = egress.pools.proxy(route) else {
+        let opening = direct(target, time_max);
+        return in_time(opening, time_max, false).await;
+    };
+    let upstream = &proxy.upstream.url;
+    let via = egress.checked(upstream, Trust::Operator).await?;
+    let opening = through(upstream, via, target, time_max);
+    in_time(opening, time_max, true).await
+}
+
+async fn in_time(
+    opening: impl Future<Output = Result<TcpStream, Cause>>,
+    time_max: Duration,
+    through_proxy: bool,
+) -> Result<TcpStream, EgressError> {
+    match tokio::time::timeout(time_max, opening).await {
+        Ok(opened) => {
+            let stream = opened.map_err(|cause| EgressError::from_dial(cause, through_proxy))?;
+            // Small pieces of a handshake or a WebSocket are not to wait for one another.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a tunnel's connection stays with delays");
+            }
+            Ok(stream)
+        }
+        Err(elapsed) => Err(EgressError::Broken {
+            trouble: EgressFault::TimedOut,
+            cause: Box::new(elapsed),
+        }),
+    }
+}
+
+async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause> {
+    let uri = checked_uri(target.port);
+    let stream = connector(&target, time_max).call(uri).await?;
+    Ok(stream.into_inner())
+}
+
+/// The upstream proxy makes its own lookup of a name, except where its scheme leaves that to us: then it gets the address.
+async fn through(
+    upstream: &Url,
+    via: Checked,
+    target: Checked,
+    time_max: Duration,
+) -> Result<TcpStream, Cause> {
+    let place = checked_uri(via.port);
+    let connector = connector(&via, time_max);
+    let named = destination(&target.host, target.port)?;
+    let first = target.addresses.first().expect("a checked host has one");
+    let resolved = destination(&bracketed(SocketAddr::new(*first, 0)), target.port)?;
+    let login = login(upstream);
+    let stream: TokioIo<TcpStream> = match upstream.scheme() {
+        "socks5" | "socks5h" => {
+            let is_local = upstream.scheme() == "socks5";
+            let socks = SocksV5::new(place, connector);
+            let mut socks = match login {
+                Some((user, password)) => socks.with_auth(user, password),
+                None => socks,
+            };
+            socks.call(if is_local { resolved } else { named }).await?
+        }
+        "socks4" => SocksV4::new(place, connector).call(resolved).await?,
+        "socks4a" => SocksV4::new(place, connector).call(named).await?,
+        _ => {
+            let tunnel = Tunnel::new(place, connector);
+            let mut tunnel = match login {
+                Some((user, password)) => {
+                    let pair = STANDARD.encode(format!("{user}:{password}"));
+                    tunnel.with_auth(HeaderValue::try_from(format!("Basic {pair}"))?)
+                }
+                None => tunnel,
+            };
+            tunnel.call(named).await?
+        }
+    };
+    Ok(stream.into_inner())
+}
+
+/// User and password in an upstream proxy's address, undone of their percent-encoding.
+fn login(upstream: &Url) -> Option<(String, String)> {
+    let is_open = upstream.username().is_empty() && upstream.password().is_none();
+    let decoded = |text: &str| {
+        // A form's rules are those of percent-encoding, but for three signs.
+        let text = text
+            .replace('+', "%2B")
+            .replace('&', "%26")
+            .replace('=', "%3D");
+        let mut pairs = url::form_urlencoded::parse(text.as_bytes());
+        pairs
+            .next()
+            .map_or_else(String::new, |(key, _)| key.into_owned())
+    };
+    (!is_open).then(|| {
+        let password = upstream.password().unwrap_or_default();
+        (decoded(upstream.username()), decoded(password))
+    })
+}
+
+type Resolved = Ready<Result<std::vec::IntoIter<SocketAddr>, Infallible>>;
+
+/// A connector that dials these addresses, both families in turn (RFC 8305), and none besides.
+fn connector(
+    checked: &Checked,
+    time_max: Duration,
+) -> HttpConnector<ServiceFn<impl Fn(Name) -> Resolved + Clone + use<>>> {
+    let addresses: Vec<SocketAddr> = checked
+        .addresses
+        .iter()
+        .map(|address| SocketAddr::new(*address, 0))
+        .collect();
+    let resolver = tower::service_fn(move |_: Name| ready(Ok(addresses.clone().into_iter())));
+    let mut connector = HttpConnector::new_with_resolver(resolver);
+    connector.set_connect_timeout(Some(time_max));
+    connector
+}
+
+fn checked_uri(port: u16) -> Uri {
+    Uri::try_from(format!("http://{CHECKED_HOST}:{port}")).expect("a constant host and a port")
+}
+
+fn destination(host: &str, port: u16) -> Result<Uri, http::uri::InvalidUri> {
+    Uri::try_from(format!("http://{host}:{port}"))
+}
+
+fn bracketed(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}

@@ -1,0 +1,162 @@
+//! Through a pool of upstream proxies.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+
+use tokio::io::AsyncWriteExt;
+
+use super::*;
+use crate::egress::{PoolConfig, UpstreamProxy};
+use trawl_model::Nanodollars;
+
+const TARGET: &str = "shop.example:443";
+
+/// A channel whose route goes through this upstream proxy.
+async fn through(upstream: &str) -> io::Result<ProxyChannel> {
+    let upstream = UpstreamProxy {
+        url: upstream.parse().expect("an address"),
+        country: None,
+    };
+    let pool = PoolConfig {
+        proxies: vec![upstream],
+        price_per_gigabyte: Nanodollars(1),
+    };
+    let public = IpAddr::from([93, 184, 216, 34]);
+    let egress = Egress::new(EgressConfig {
+        pools: BTreeMap::from([("isp".to_owned(), pool)]),
+        hosts: BTreeMap::from([("shop.example".to_owned(), vec![public])]),
+        ..EgressConfig::default()
+    })
+    .expect("a door");
+    let route = egress.route("isp", None);
+    egress.open_proxy(route, ProxyLimits::default()).await
+}
+
+/// An upstream proxy for one connection: reads and writes by script, then echoes. It gives what it read.
+async fn scripted(
+    script: &'static [(usize, &'static [u8])],
+) -> (SocketAddr, AbortOnDropHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("a bound listener");
+    let task = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut seen = Vec::new();
+        for (length, answer) in script {
+            let mut piece = vec![0; *length];
+            stream.read_exact(&mut piece).await.expect("a piece");
+            seen.extend(piece);
+            stream.write_all(answer).await.expect("sent");
+        }
+        let mut word = [0; 4];
+        stream.read_exact(&mut word).await.expect("a word");
+        stream.write_all(&word).await.expect("sent");
+        seen
+    });
+    (address, AbortOnDropHandle::new(task))
+}
+
+async fn says_ping(channel: &ProxyChannel) {
+    let (mut stream, head) = connect(channel, TARGET).await;
+    assert!(
+        head.starts_with("HTTP/1.1 200"),
+        "{head} {:?}",
+        channel.refused()
+    );
+    stream.write_all(b"ping").await.expect("sent");
+    let mut back = [0; 4];
+    stream.read_exact(&mut back).await.expect("sent back");
+    assert_eq!(&back, b"ping");
+    assert_eq!((channel.sent_bytes(), channel.received_bytes()), (4, 4));
+}
+
+#[tokio::test]
+async fn a_tunnel_goes_through_an_http_proxy_with_its_password() {
+    // 'u:p=&' percent-encoded as the URL standard does.
+    const HEAD: &[u8] = b"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\nProxy-Authorization: Basic dTpwPSY=\r\n\r\n";
+    const OK: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+    const SCRIPT: [(usize, &[u8]); 1] = [(HEAD.len(), OK)];
+    let (proxy, seen) = scripted(&SCRIPT).await;
+    let channel = through(&format!("http://u:p%3D&@{proxy}"))
+        .await
+        .expect("a channel");
+    says_ping(&channel).await;
+    assert_eq!(
+        String::from_utf8_lossy(&seen.await.expect("no panic")),
+        String::from_utf8_lossy(HEAD)
+    );
+}
+
+#[tokio::test]
+async fn socks_gets_the_name_or_the_checked_address_as_its_scheme_says() {
+    const DONE: &[u8] = &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let (proxy, seen) = scripted(&[(3, &[5, 0]), (4 + 1 + 12 + 2, DONE)]).await;
+    let channel = through(&format!("socks5h://{proxy}"))
+        .await
+        .expect("a channel");
+    says_ping(&channel).await;
+    let seen = seen.await.expect("no panic");
+    assert!(
+        seen.windows(12).any(|piece| piece == b"shop.example"),
+        "{seen:?}"
+    );
+
+    let (proxy, seen) = scripted(&[(3, &[5, 0]), (4 + 4 + 2, DONE)]).await;
+    let channel = through(&format!("socks5://{proxy}"))
+        .await
+        .expect("a channel");
+    says_ping(&channel).await;
+    let seen = seen.await.expect("no panic");
+    assert!(seen.ends_with(&[1, 93, 184, 216, 34, 1, 187]), "{seen:?}");
+}
+
+#[tokio::test]
+async fn plain_pages_go_through_the_pool_too() {
+    let proxy = Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".to_vec()).await;
+    let upstream = format!("http://u:p@{}", proxy.address);
+    let channel = through(&upstream).await.expect("a channel");
+    let answer = exchange(&channel, "GET http://shop.example/a?b", "").await;
+    assert!(answer.ends_with("\r\n\r\nhi"), "{answer}");
+    let head = proxy.heads().remove(0);
+    assert!(
+        head.starts_with("GET http://shop.example/a?b HTTP/1.1\r\n"),
+        "{head}"
+    );
+    assert!(
+        head.contains("proxy-authorization: Basic dTpw\r\n"),
+        "{head}"
+    );
+    assert!(!head.contains(pass(&channel).trim_end()), "{head}");
+}
+
+#[tokio::test]
+async fn a_private_target_is_refused_before_the_proxy_hears_of_it() {
+    let proxy = Site::echo().await;
+    let upstream = format!("http://{}", proxy.address);
+    let channel = through(&upstream).await.expect("a channel");
+    for target in ["169.254.169.254:80", "localhost:443", "[::1]:443"] {
+        let (_, head) = connect(&channel, target).await;
+        assert!(head.starts_with("HTTP/1.1 403"), "{target}: {head}");
+    }
+    assert_eq!(proxy.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_proxy_that_says_no_is_named_and_its_address_is_not() {
+    let proxy = Site::start(|_| b"HTTP/1.1 403 Forbidden\r\n\r\n".to_vec()).await;
+    let upstream = format!("http://{}", proxy.address);
+    let channel = through(&upstream).await.expect("a channel");
+    let (_, head) = connect(&channel, TARGET).await;
+    assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+    let told = &channel.refused()[0];
+    assert_eq!(told.reason, "the proxy did not make the connection");
+}
+
+#[tokio::test]
+async fn a_proxy_behind_tls_is_refused_when_the_channel_is_opened() {
+    let opened = through("https://proxy.example").await;
+    assert_eq!(
+        opened.expect_err("refused").kind(),
+        io::ErrorKind::Unsupported
+    );
+}

@@ -1,0 +1,122 @@
+//! A site on loopback for tests: answers each path with what a list says, the last of it again and again.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use url::Url;
+
+use super::{FetchConfig, Fetcher};
+use crate::egress::{AllowList, Egress, EgressConfig};
+
+/// One answer of the site.
+#[derive(Clone)]
+pub enum Answer {
+    /// A complete answer: status, header lines (each with its line end), body.
+    Whole(u16, String, Vec<u8>),
+    /// The connection is reset.
+    Reset,
+    /// Nothing, for so long; then the end.
+    Silence(Duration),
+    /// This text as it is, then the end.
+    Raw(String),
+}
+
+/// The site.
+pub struct LoopbackSite {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+pub fn page(status: u16, headers: &str, body: &str) -> Answer {
+    Answer::Whole(status, headers.to_owned(), body.as_bytes().to_vec())
+}
+
+impl LoopbackSite {
+    /// A site with these answers by path; any other path is a 404.
+    pub async fn start(paths: &[(&str, Vec<Answer>)]) -> Self {
+        let paths = paths
+            .iter()
+            .map(|(path, answers)| ((*path).to_owned(), answers.clone()));
+        let paths: HashMap<String, Vec<Answer>> = paths.collect();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (paths, log) = (Arc::new(paths), Arc::clone(&asked));
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(answer(socket, Arc::clone(&paths), Arc::clone(&log)));
+            }
+        });
+        Self { address, asked }
+    }
+
+    pub fn url(&self, path: &str) -> Url {
+        Url::parse(&format!("http://{}{path}", self.address)).expect("an address")
+    }
+
+    /// Paths in the order they were asked for.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no panic").clone()
+    }
+}
+
+/// A fetcher that may reach loopback.
+pub fn fetcher() -> Fetcher {
+    let loopback = "127.0.0.0/8".parse().expect("a range");
+    let egress = Egress::new(EgressConfig {
+        allow_private: AllowList::new(vec![loopback]),
+        ..EgressConfig::default()
+    });
+    Fetcher::new(egress.expect("an open door"), FetchConfig::default())
+}
+
+async fn answer(
+    mut socket: TcpStream,
+    paths: Arc<HashMap<String, Vec<Answer>>>,
+    log: Arc<Mutex<Vec<String>>>,
+) {
+    let mut request = vec![0; 8192];
+    // Only the first line is read, so that closing with the rest unread resets the connection.
+    let mut len = 0;
+    while !request[..len].contains(&b'\n') && len < 16 * 1024 {
+        match socket.read(&mut request[len..len + 64]).await {
+            Ok(read) if read > 0 => len += read,
+            _ => return,
+        }
+    }
+    let line = String::from_utf8_lossy(&request[..len]).into_owned();
+    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let n_before = {
+        let mut log = log.lock().expect("no panic");
+        log.push(path.clone());
+        log.iter().filter(|asked| **asked == path).count() - 1
+    };
+    let not_found = page(404, "", "");
+    let answers = paths.get(&path);
+    let answer = answers.map_or(&not_found, |answers| {
+        &answers[n_before.min(answers.len() - 1)]
+    });
+    match answer {
+        Answer::Reset => return,
+        Answer::Silence(time) => tokio::time::sleep(*time).await,
+        Answer::Raw(text) => {
+            let _ = socket.write_all(text.as_bytes()).await;
+        }
+        Answer::Whole(status, headers, body) => {
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n",
+                body.len()
+            );
+            let _ = socket.write_all(head.as_bytes()).await;
+            let _ = socket.write_all(body).await;
+        }
+    }
+    // The rest of the request is read, or closing would reset the connection before the answer is.
+    let _ = socket.shutdown().await;
+    let rest = async { while matches!(socket.read(&mut request).await, Ok(read) if read > 0) {} };
+    let _ = tokio::time::timeout(Duration::from_secs(5), rest).await;
+}

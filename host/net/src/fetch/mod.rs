@@ -1,0 +1,300 @@
+//! Plain HTTP: one page with its redirects, cookies and content codings, within its caps and its deadline. Everything leaves
+//! through `egress`, and only with a permit of `politeness`.
+
+mod cookies;
+mod decode;
+mod error;
+mod exchange;
+mod get;
+mod hop;
+pub mod loopback;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE};
+use http::{HeaderMap, Method, StatusCode};
+use rustix::time::{ClockId, clock_gettime};
+use url::Url;
+
+pub use cookies::CookieJar;
+pub use decode::{CODINGS_MAX, CodingError};
+pub use error::FetchError;
+pub use exchange::Exchanged;
+pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PoliteGet, TURN_TIME_MAX};
+pub use hop::{ACCEPTED_ENCODING, basic_authorization, without_userinfo};
+
+use crate::egress::{Egress, PoolUse, Reply};
+use crate::politeness::Permit;
+use decode::Decoder;
+use hop::Hop;
+use trawl_model::{FetchedPage, Nanodollars};
+use trawl_plan::FetchPlan;
+
+/// Redirects of one page. Browsers stop at 20, real sites need 3.
+pub const REDIRECTS_MAX: usize = 10;
+/// Bytes of one body as it comes over the wire, unless the configuration says otherwise: three times the largest pages seen,
+/// and large enough for most documents and images.
+pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// Bytes of one body after decoding, unless the configuration says otherwise: with 64 pages in flight still 4 GiB at worst.
+pub const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of wire decoded at once, and bytes of body after which other tasks get their turn.
+const DECODE_STEP_BYTES: usize = 4 * 1024;
+const DECODE_TURN_BYTES: usize = 1024 * 1024;
+
+/// Settings of the room.
+#[derive(Clone, Debug)]
+pub struct FetchConfig {
+    /// Our own `User-Agent`.
+    pub user_agent: String,
+    /// Bytes of one body as it comes over the wire.
+    pub wire_bytes_max: u64,
+    /// Bytes of one body after decoding.
+    pub body_bytes_max: usize,
+}
+
+impl Default for FetchConfig {
+    fn default() -> Self {
+        Self {
+            user_agent: concat!("Trawl/", env!("CARGO_PKG_VERSION")).to_owned(),
+            wire_bytes_max: WIRE_BYTES_MAX,
+            body_bytes_max: BODY_BYTES_MAX,
+        }
+    }
+}
+
+/// Fetches pages. One for the whole server.
+#[derive(Clone)]
+pub struct Fetcher {
+    egress: Arc<Egress>,
+    config: Arc<FetchConfig>,
+}
+
+/// A page and what fetching it took.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The page. A 4xx or 5xx answer is a page too.
+    pub page: FetchedPage,
+    /// Body bytes of the final answer as they came over the wire.
+    pub wire_bytes: u64,
+    /// CPU time of undoing content codings; part of a page's compute.
+    pub decode_time: Duration,
+    /// The pool of proxies that carried the page, with its price; `None` when it was dialled directly.
+    pub pool: Option<PoolUse>,
+    /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+    /// The redirects on the way.
+    pub redirects: Vec<Redirect>,
+    /// Headers of the last request, without those of a [`Condition`]; `None` when anything on the way was sent for this
+    /// caller alone: a header, a cookie, a password. Then nobody else may see the page.
+    pub request: Option<HeaderMap>,
+    /// How long the page waited for its turn without losing time of its own; whoever made it wait says so.
+    pub waited: Duration,
+}
+
+/// A redirect that was followed.
+#[derive(Clone, Debug)]
+pub struct Redirect {
+    /// Where to.
+    pub to: Url,
+    /// Status of the answer.
+    pub status: StatusCode,
+    /// Headers of the answer.
+    pub headers: HeaderMap,
+}
+
+/// What makes a request conditional. RFC 9110 section 13.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition<'a> {
+    /// The address that it is about, without a fragment: requests on the way to it are ordinary ones.
+    pub at: &'a Url,
+    /// `If-None-Match` and `If-Modified-Since`.
+    pub headers: &'a HeaderMap,
+}
+
+/// The body of the final answer.
+struct Received {
+    body: Bytes,
+    wire_bytes: u64,
+    decode_time: Duration,
+}
+
+impl Fetcher {
+    /// A fetcher that goes out through this door.
+    pub fn new(egress: Arc<Egress>, config: FetchConfig) -> Self {
+        Self {
+            egress,
+            config: Arc::new(config),
+        }
+    }
+
+    /// Fetches one page with GET, following its redirects. `plan.timeout` bounds all of it. The jar is the run's.
+    ///
+    /// # Errors
+    /// [`FetchError`]; its [`failure`](FetchError::failure) is what the page becomes.
+    pub async fn fetch(
+        &self,
+        permit: &Permit,
+        url: &Url,
+        plan: &FetchPlan,
+        cookies: &CookieJar,
+    ) -> Result<Fetched, FetchError> {
+        self.fetch_if(permit, url, plan, cookies, None).await
+    }
+
+    /// [`Self::fetch`] on a condition. A page that was not modified has the status 304 and no body.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`].
+    pub async fn fetch_if(
+        &self,
+        _permit: &Permit,
+        url: &Url,
+        plan: &FetchPlan,
+        cookies: &CookieJar,
+        condition: Option<Condition<'_>>,
+    ) -> Result<Fetched, FetchError> {
+        let page = self.follow(url, plan, cookies, condition);
+        match tokio::time::timeout(plan.timeout, page).await {
+            Ok(fetched) => fetched,
+            Err(_) => Err(FetchError::TimedOut(plan.timeout)),
+        }
+    }
+
+    /// What a gigabyte (10^9 bytes) through the pool that would carry this page costs, on top of the ordinary price.
+    pub fn pool_price(&self, plan: &FetchPlan) -> Nanodollars {
+        self.egress.pool_price(plan.pool.name())
+    }
+
+    /// Headers of the first request for a page when nothing of it is sent for this caller alone; `None` when something is.
+    pub fn impersonal(&self, url: &Url, plan: &FetchPlan, jar: &CookieJar) -> Option<HeaderMap> {
+        let headers = Hop::first(url).headers(plan, &self.config.user_agent, jar.matching(url));
+        headers.ok().filter(|headers| is_impersonal(headers, plan))
+    }
+
+    async fn follow(
+        &self,
+        url: &Url,
+        plan: &FetchPlan,
+        jar: &CookieJar,
+        condition: Option<Condition<'_>>,
+    ) -> Result<Fetched, FetchError> {
+        let route = self
+            .egress
+            .route(plan.pool.name(), plan.country_code.as_deref());
+        let mut hop = Hop::first(url);
+        let (mut cookies, mut redirects, mut is_everyones) = (Vec::new(), Vec::new(), true);
+        loop {
+            let headers = hop.headers(plan, &self.config.user_agent, jar.matching(&hop.url))?;
+            let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
+            is_everyones &= is_impersonal(&headers, plan);
+            *request.headers_mut() = headers.clone();
+            if let Some(condition) = condition.filter(|condition| hop.is_at(condition.at)) {
+                let wanted = condition.headers.iter();
+                let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
+                request.headers_mut().extend(wanted);
+            }
+            let reply = self.egress.send(request, &route).await?;
+            cookies.extend(jar.store(reply.headers(), &hop.url));
+            if let Some(next) = hop::redirect(reply.status(), reply.headers(), &hop.url)? {
+                if hop.redirects == REDIRECTS_MAX {
+                    return Err(FetchError::TooManyRedirects);
+                }
+                if let Some(gate) = &plan.gate
+                    && !gate.may_follow(url, &next).await
+                {
+                    return Err(FetchError::RedirectRefused(next));
+                }
+                redirects.push(Redirect {
+                    to: next.clone(),
+                    status: reply.status(),
+                    headers: reply.headers().clone(),
+                });
+                hop = hop.follow(next);
+                continue;
+            }
+            let (status, answered) = (reply.status().as_u16(), listed(reply.headers()));
+            let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
+            let received = self.receive(reply).await?;
+            return Ok(Fetched {
+                page: FetchedPage {
+                    requested_url: hop::without_userinfo(url.clone()),
+                    final_url: hop.url,
+                    status,
+                    headers: answered,
+                    cookies: last_of_each_name(cookies),
+                    body: received.body,
+                    content_type: content_type.unwrap_or_default(),
+                },
+                wire_bytes: received.wire_bytes,
+                decode_time: received.decode_time,
+                pool: route.pool,
+                ignored: route.ignored,
+                redirects,
+                request: is_everyones.then_some(headers),
+                waited: Duration::ZERO,
+            });
+        }
+    }
+
+    /// Takes the body in, within both caps.
+    async fn receive(&self, mut reply: Reply) -> Result<Received, FetchError> {
+        let mut decoder = Decoder::new(reply.headers(), self.config.body_bytes_max)?;
+        let mut decode_time = Duration::ZERO;
+        let mut turn_ends_at = DECODE_TURN_BYTES;
+        while let Some(chunk) = reply.chunk().await? {
+            if reply.body_bytes() > self.config.wire_bytes_max {
+                return Err(FetchError::TooLarge(self.config.wire_bytes_max));
+            }
+            if decoder.is_identity() {
+                decoder.push(&chunk)?;
+                continue;
+            }
+            for piece in chunk.chunks(DECODE_STEP_BYTES) {
+                let before = cpu_time();
+                let decoded = decoder.push(piece);
+                decode_time += cpu_time().saturating_sub(before);
+                decoded?;
+                if decoder.decoded_bytes() >= turn_ends_at {
+                    turn_ends_at = decoder.decoded_bytes() + DECODE_TURN_BYTES;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        Ok(Received {
+            body: decoder.finish()?.into(),
+            wire_bytes: reply.body_bytes(),
+            decode_time,
+        })
+    }
+}
+
+/// Whether a request looks the same whoever asks for the page.
+fn is_impersonal(headers: &HeaderMap, plan: &FetchPlan) -> bool {
+    plan.headers.is_empty() && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
+    let pairs = headers.iter();
+    pairs
+        .map(|(name, value)| (name.as_str().to_owned(), hop::text(value)))
+        .collect()
+}
+
+fn last_of_each_name(cookies: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut last: Vec<(String, String)> = Vec::new();
+    for (name, value) in cookies {
+        match last.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = value,
+            None => last.push((name, value)),
+        }
+    }
+    last
+}

@@ -1,0 +1,203 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+
+use super::*;
+use crate::fetch::{FetchError, GetResponse};
+
+/// A network with one robots.txt.
+struct Site {
+    status: u16,
+    body: String,
+    end: BodyEnd,
+    asked: AtomicUsize,
+}
+
+impl Site {
+    fn new(status: u16, body: &str) -> Arc<Self> {
+        Arc::new(Self {
+            status,
+            body: body.to_owned(),
+            end: BodyEnd::Whole,
+            asked: AtomicUsize::new(0),
+        })
+    }
+}
+
+impl Get for Site {
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        Box::pin(async move {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert_eq!(url.path(), "/robots.txt");
+            assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX);
+            if self.status == 0 {
+                return Err(FetchError::TimedOut(limits.time_max));
+            }
+            Ok(GetResponse {
+                status: self.status,
+                final_url: url.clone(),
+                body: Bytes::from(self.body.clone()),
+                end: self.end,
+            })
+        })
+    }
+}
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("an address")
+}
+
+fn robots(site: &Arc<Site>) -> Robots {
+    Robots::new(Arc::clone(site) as Arc<dyn Get>, TOKEN_DEFAULT)
+}
+
+/// Makes the one remembered answer too old.
+fn expire(robots: &Robots) {
+    for origin in robots.locked().values_mut() {
+        let answer = origin.answer.get().expect("an answer").clone();
+        let expires = Instant::now();
+        origin.answer = Arc::new(OnceCell::from(Answer { expires, ..answer }));
+    }
+}
+
+#[tokio::test]
+async fn a_site_is_asked_once_for_all_its_addresses() {
+    let site = Site::new(
+        200,
+        "User-agent: trawl\nDisallow: /a\nCrawl-delay: 2\nSitemap: /s.xml\n",
+    );
+    let robots = robots(&site);
+    let (a, b) = (url("http://a.example/a?b#c"), url("http://a.example/b"));
+    let (first, second) = tokio::join!(robots.verdict(&a), robots.verdict(&b));
+    assert!(!first.is_allowed && second.is_allowed);
+    assert_eq!(first.crawl_delay, Some(Duration::from_secs(2)));
+    assert_eq!(robots.sitemaps(&a).await, [url("http://a.example/s.xml")]);
+    assert_eq!(site.asked.load(Ordering::SeqCst), 1);
+    let refusal = first.refusal(&a).expect("a refusal");
+    assert_eq!(refusal.status, 526);
+    assert_eq!(
+        refusal.message,
+        "the robots.txt of `a.example` forbids this page"
+    );
+    assert_eq!(second.refusal(&b), None);
+}
+
+#[tokio::test]
+async fn scheme_and_port_make_another_site() {
+    let site = Site::new(200, "");
+    let robots = robots(&site);
+    for address in [
+        "http://a.example/",
+        "https://a.example/",
+        "http://a.example:81/",
+        "http://u:p@a.example:80/",
+    ] {
+        robots.verdict(&url(address)).await;
+    }
+    assert_eq!(site.asked.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn the_status_decides_when_there_are_no_rules() {
+    for (status, is_allowed) in [
+        (200, false),
+        (204, false),
+        (301, true),
+        (401, true),
+        (403, true),
+        (404, true),
+        (410, true),
+        (429, false),
+        (500, false),
+        (503, false),
+        (599, false),
+        (0, false),
+    ] {
+        let verdict = robots(&Site::new(status, "User-agent: *\nDisallow: /\n"))
+            .verdict(&url("http://a.example/x"))
+            .await;
+        assert_eq!(verdict.is_allowed, is_allowed, "{status}");
+        let is_unreachable = status == 0 || status >= 429;
+        assert_eq!(verdict.unreachable.is_some(), is_unreachable, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn why_it_cannot_be_read_is_told() {
+    let page = url("http://a.example/x");
+    let refusal = robots(&Site::new(503, ""))
+        .verdict(&page)
+        .await
+        .refusal(&page);
+    let message = refusal.expect("a refusal").message;
+    assert_eq!(message, "robots.txt cannot be read: the site answered 503");
+    let refusal = robots(&Site::new(0, ""))
+        .verdict(&page)
+        .await
+        .refusal(&page);
+    assert_eq!(refusal.expect("a refusal").status, status::TIMED_OUT);
+}
+
+#[tokio::test]
+async fn half_a_file_allows_nothing_and_a_cut_one_what_its_beginning_says() {
+    for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::PageRange, true)] {
+        let mut site = Site::new(200, "User-agent: *\nDisallow: /a\n");
+        Arc::get_mut(&mut site).expect("nobody else has it").end = end;
+        let verdict = robots(&site).verdict(&url("http://a.example/x")).await;
+        assert_eq!(verdict.is_allowed, is_allowed, "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_old_is_asked_for_again() {
+    let site = Site::new(200, "");
+    let robots = robots(&site);
+    for _ in 0..3 {
+        robots.verdict(&url("http://a.example/")).await;
+        expire(&robots);
+    }
+    assert_eq!(site.asked.load(Ordering::SeqCst), 3);
+    assert_eq!(robots.origins_known(), 1);
+}
+
+#[tokio::test]
+async fn what_was_known_holds_while_the_file_is_unreachable() {
+    let good = Site::new(200, "User-agent: *\nDisallow: /a\n");
+    let mut robots = robots(&good);
+    robots.verdict(&url("http://a.example/")).await;
+    expire(&robots);
+    robots.get = Site::new(503, "");
+    let verdict = robots.verdict(&url("http://a.example/b")).await;
+    assert!(verdict.is_allowed && verdict.unreachable.is_none());
+    assert!(!robots.verdict(&url("http://a.example/a")).await.is_allowed);
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_leaves_the_reading_to_the_next() {
+    let site = Site::new(200, "");
+    let robots = robots(&site);
+    let page = url("http://a.example/");
+    let soon = Duration::from_millis(1);
+    assert!(
+        tokio::time::timeout(soon, robots.verdict(&page))
+            .await
+            .is_err()
+    );
+    assert!(robots.verdict(&page).await.is_allowed);
+    assert_eq!(site.asked.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn origins_are_remembered_up_to_a_number() {
+    let robots = robots(&Site::new(200, ""));
+    for number in 0..ORIGINS_MAX + 10 {
+        robots.cell(&url(&format!("http://h{number}.example/")));
+    }
+    assert!(robots.origins_known() <= ORIGINS_MAX);
+}

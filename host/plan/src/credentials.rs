@@ -1,0 +1,147 @@
+//! Headers and cookies that a caller wants sent to the target. They may be secrets: no error and no debug text shows a value.
+
+use http::{HeaderName, HeaderValue};
+
+use super::PlanError;
+use trawl_model::header;
+
+/// Most headers and most cookies of one page; common servers refuse more.
+const COUNT_MAX: usize = 100;
+
+/// Checks `headers`.
+///
+/// # Errors
+/// Too many, or one that a caller may not set.
+pub fn headers(pairs: &[(String, String)]) -> Result<Vec<(HeaderName, HeaderValue)>, PlanError> {
+    bounded("headers", pairs.len())?;
+    let check = |(name, value): &(String, String)| {
+        let (name, mut value) =
+            header::check(name, value).map_err(|reason| PlanError::new("headers", reason))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    pairs.iter().map(check).collect()
+}
+
+/// Whether a header of a caller may hold a secret. Such headers are never stored. Decision D85.
+pub fn is_secret_header(name: &str) -> bool {
+    const SIGNS: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "session"];
+    let name = name.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| name.contains(sign))
+}
+
+/// Checks a header that has a parameter of its own (`user_agent`, `locale`).
+///
+/// # Errors
+/// The value cannot stand in a header.
+pub fn header_value(field: &'static str, name: &str, value: &str) -> Result<String, PlanError> {
+    let (_, value) = header::check(name, value).map_err(|reason| PlanError::new(field, reason))?;
+    Ok(String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// Reads the cookies of a `Cookie` header: `a=b; c=d`.
+///
+/// # Errors
+/// As [`cookies`].
+pub fn cookie_line(line: &str) -> Result<Vec<(String, String)>, PlanError> {
+    let pairs = line
+        .split(';')
+        .map(str::trim)
+        .filter(|pair| !pair.is_empty());
+    let split = |pair: &str| {
+        let (name, value) = pair.split_once('=').ok_or_else(|| {
+            PlanError::new(
+                "cookies",
+                "a cookie is written `name=value`, several separated by `; `",
+            )
+        })?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    cookies(pairs.map(split).collect::<Result<_, _>>()?)
+}
+
+/// Checks cookies.
+///
+/// # Errors
+/// Too many, a name that is not a token, or a value with a character that would end it. RFC 6265 section 4.1.1.
+pub fn cookies(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, PlanError> {
+    bounded("cookies", pairs.len())?;
+    for (name, value) in &pairs {
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return Err(PlanError::new(
+                "cookies",
+                "a cookie's name must be letters, digits and `-_.` only",
+            ));
+        }
+        // Browsers send spaces, commas and quotes as they are; only what ends the cookie or the line is refused.
+        if value.len() > header::HEADER_BYTES_MAX
+            || value.chars().any(|c| c == ';' || c.is_control())
+        {
+            let reason = "a cookie's value has a semicolon or a control character, or is too long";
+            return Err(PlanError::new("cookies", reason));
+        }
+    }
+    Ok(pairs)
+}
+
+fn bounded(field: &'static str, count: usize) -> Result<(), PlanError> {
+    if count <= COUNT_MAX {
+        return Ok(());
+    }
+    Err(PlanError::new(
+        field,
+        format!("{count} are too many, the limit is {COUNT_MAX}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn cookie_lines_are_split() {
+        let check = |line: &str, expected: &[(&str, &str)]| {
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(name, value)| pair(name, value))
+                .collect();
+            assert_eq!(cookie_line(line), Ok(expected), "{line}");
+        };
+        check("a=b; c=d", &[("a", "b"), ("c", "d")]);
+        check(" a=b=c ;", &[("a", "b=c")]);
+        check("a=", &[("a", "")]);
+        check("", &[]);
+        for bad in ["a", "=b", "a b=c", "a=b\r\nSet-Cookie: x", "a=\u{1}"] {
+            assert_eq!(
+                cookie_line(bad).map_err(|error| error.field),
+                Err("cookies"),
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn headers_are_checked_and_never_shown() {
+        let checked = headers(&[pair("Authorization", "canary-1234")]).expect("allowed");
+        assert!(!format!("{checked:?}").contains("canary"));
+        for bad in [
+            pair("Host", "a"),
+            pair("X-A", "canary\r\nX: 1"),
+            pair("", "a"),
+        ] {
+            let error = headers(&[bad]).expect_err("refused");
+            assert_eq!(error.field, "headers");
+            assert!(!error.reason.contains("canary"));
+        }
+        assert!(headers(&vec![pair("X-A", "1"); COUNT_MAX + 1]).is_err());
+        assert!(cookies(vec![pair("a", "1"); COUNT_MAX + 1]).is_err());
+        assert_eq!(
+            header_value("user_agent", "user-agent", "a\nb").map_err(|error| error.field),
+            Err("user_agent")
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! What a browser does with a page: scripts, steps, waits, window, and what it does not load.
+
+mod read;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::PlanError;
+use read::{by_path, steps, wait, window};
+
+/// Longest single wait. Decision D58.
+pub const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Time of one wait that names none.
+pub const WAIT_DEFAULT: Duration = Duration::from_secs(10);
+/// Steps of one chain: bounds what a small request makes the browser do.
+pub const STEPS_MAX: usize = 1_000;
+/// Chains or scripts of one request.
+pub const PATHS_MAX: usize = 100;
+/// CSS pixels along one side of the window: four times a large screen.
+pub const WINDOW_SIDE_MAX: u32 = 7_680;
+/// Pixels of the window in all, `device_scale_factor` counted on both sides: what a picture may have.
+pub const WINDOW_PIXELS_MAX: f64 = 40_000_000.0;
+
+/// What a browser does with a page. Without wishes: load it and wait until it is quiet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RenderPlan {
+    /// Script run in every document before the page's own.
+    pub before_load: Option<String>,
+    /// Scripts run after load, by path.
+    pub scripts: ByPath<String>,
+    /// Steps taken after load, by path.
+    pub automation: ByPath<Vec<Step>>,
+    /// What to wait for.
+    pub wait: WaitPlan,
+    /// How long to keep scrolling down.
+    pub scroll: Option<Duration>,
+    /// The window.
+    pub window: Window,
+    /// What is loaded.
+    pub load: LoadPlan,
+    /// Whether a picture is wanted.
+    pub screenshot: Option<Picture>,
+}
+
+/// Values by path: `*`, an exact path, or a prefix of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByPath<T>(Vec<(String, T)>);
+
+impl<T> Default for ByPath<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> ByPath<T> {
+    /// Whether there is none at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value for a path: the exact one, else the longest prefix, else `*`.
+    pub fn find(&self, path: &str) -> Option<&T> {
+        let fits = |key: &str| key == path || key == "*" || path.starts_with(key);
+        let rank = |key: &str| match key {
+            "*" => (0, 0),
+            _ if key == path => (2, 0),
+            _ => (1, key.len()),
+        };
+        let fitting = self.0.iter().filter(|(key, _)| fits(key));
+        fitting
+            .max_by_key(|(key, _)| rank(key))
+            .map(|(_, value)| value)
+    }
+}
+
+/// One step of `automation_scripts`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Runs JavaScript; its result is told.
+    Evaluate(String),
+    /// Clicks the first element of a selector.
+    Click(String),
+    /// Clicks every element of a selector.
+    ClickAll(String),
+    /// Clicks a point of the window, in CSS pixels.
+    ClickPoint {
+        /// From the left.
+        x: f64,
+        /// From the top.
+        y: f64,
+    },
+    /// Types where the cursor is.
+    Type(String),
+    /// Sets what a field holds.
+    Fill {
+        /// The field.
+        selector: String,
+        /// What it is to hold.
+        value: String,
+    },
+    /// Waits.
+    Wait(Duration),
+    /// Waits for an element.
+    WaitFor {
+        /// The element.
+        selector: String,
+        /// How long at most.
+        timeout: Duration,
+    },
+    /// Waits for an element and clicks it.
+    WaitForAndClick(String),
+    /// Waits until a document, or a part of it, no longer changes.
+    WaitForDom {
+        /// The part.
+        selector: Option<String>,
+        /// How long at most.
+        timeout: Duration,
+    },
+    /// Waits for the page that a step before leads to.
+    WaitForNavigation,
+    /// Scrolls by so many CSS pixels.
+    Scroll {
+        /// To the right.
+        x: f64,
+        /// Down.
+        y: f64,
+    },
+    /// Scrolls to the end so many times, each time waiting for the page to grow.
+    InfiniteScroll(u32),
+    /// Takes a picture, which is told.
+    Screenshot(Picture),
+}
+
+impl Step {
+    /// The step's name in requests.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Evaluate(_) => "Evaluate",
+            Self::Click(_) => "Click",
+            Self::ClickAll(_) => "ClickAll",
+            Self::ClickPoint { .. } => "ClickPoint",
+            Self::Type(_) => "Type",
+            Self::Fill { .. } => "Fill",
+            Self::Wait(_) => "Wait",
+            Self::WaitFor { .. } => "WaitFor",
+            Self::WaitForAndClick(_) => "WaitForAndClick",
+            Self::WaitForDom { .. } => "WaitForDom",
+            Self::WaitForNavigation => "WaitForNavigation",
+            Self::Scroll { .. } => "Scroll",
+            Self::InfiniteScroll(_) => "InfiniteScroll",
+            Self::Screenshot(_) => "Screenshot",
+        }
+    }
+}
+
+/// `wait_for`: conditions that must all hold, each up to its own time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitPlan {
+    /// No request in flight.
+    pub idle: Option<Duration>,
+    /// At most two requests in flight.
+    pub almost_idle: Option<Duration>,
+    /// An element.
+    pub selector: Option<(String, Duration)>,
+    /// A document, or a part of it, that no longer changes.
+    pub dom: Option<(Option<String>, Duration)>,
+    /// Time.
+    pub delay: Option<Duration>,
+    /// Another page that the page goes to by itself.
+    pub navigation: bool,
+}
+
+/// `viewport`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// CSS pixels from left to right.
+    pub width: u32,
+    /// CSS pixels from top to bottom.
+    pub height: u32,
+    /// Pixels of the screen to a CSS pixel.
+    pub scale: f64,
+    /// A telephone: the `viewport` of the page counts, scroll bars lie above it.
+    pub mobile: bool,
+    /// Held so that the longer side is the width.
+    pub landscape: bool,
+    /// A screen that is touched.
+    pub touch: bool,
+}
+
+impl Default for Window {
+    /// The most common desktop size.
+    fn default() -> Self {
+        Self {
+            width: 1_366,
+            height: 768,
+            scale: 1.0,
+            mobile: false,
+            landscape: false,
+            touch: false,
+        }
+    }
+}
+
+/// What the browser does not load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadPlan {
+    /// No requests to advertising and tracking services.
+    pub block_ads: bool,
+    /// No images.
+    pub block_images: bool,
+    /// No style sheets.
+    pub block_stylesheets: bool,
+    /// Load everything, sound and video and fonts too.
+    pub full: bool,
+}
+
+/// A picture of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The whole page rather than the window.
+    pub full_page: bool,
+    /// A transparent background.
+    pub omit_background: bool,
+    /// A part of the page rather than all of it.
+    pub clip: Option<Clip>,
+}
+
+/// A part of a page, in CSS pixels from its upper left corner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clip {
+    /// From the left.
+    pub x: u32,
+    /// From the top.
+    pub y: u32,
+    /// To the right of `x`; never zero.
+    pub width: u32,
+    /// Down from `y`; never zero.
+    pub height: u32,
+}
+
+/// The wishes of one request as JSON, before they are checked.
+#[derive(Debug, Default)]
+pub struct RenderWish {
+    /// The parameter of this name: JavaScript.
+    pub evaluate_on_new_document: Option<String>,
+    /// The parameter of this name: path to JavaScript.
+    pub execution_scripts: Option<Map<String, Value>>,
+    /// The parameter of this name: path to a list of steps.
+    pub automation_scripts: Option<Map<String, Value>>,
+    /// The parameter of this name: milliseconds or conditions.
+    pub wait_for: Option<Value>,
+    /// The parameter of this name: milliseconds.
+    pub scroll: Option<u64>,
+    /// The parameter of this name.
+    pub viewport: Option<Map<String, Value>>,
+    /// What is not loaded.
+    pub load: LoadPlan,
+    /// A picture that is returned.
+    pub screenshot: Option<Picture>,
+}
+
+impl RenderPlan {
+    /// Whether a wish can only be met by a browser: then `smart` uses one at once. Decision D56.
+    pub fn needs_browser(&self) -> bool {
+        self.before_load.is_some()
+            || !self.scripts.is_empty()
+            || !self.automation.is_empty()
+            || self.wait != WaitPlan::default()
+            || self.scroll.is_some()
+            || self.screenshot.is_some()
+    }
+
+    /// Checks the wishes.
+    ///
+    /// # Errors
+    /// [`PlanError`] naming the field and the reason.
+    pub fn new(wish: RenderWish) -> Result<Self, PlanError> {
+        let scripts = by_path("execution_scripts", wish.execution_scripts, |value| {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| "a script is not a string".to_owned())
+        })?;
+        let automation = by_path("automation_scripts", wish.automation_scripts, steps)?;
+        let wait = wish.wait_for.map(wait).transpose();
+        let scroll = wish.scroll.filter(|&millis| millis > 0);
+        let window = wish.viewport.map(window).transpose();
+        Ok(Self {
+            before_load: wish
+                .evaluate_on_new_document
+                .filter(|script| !script.trim().is_empty()),
+            scripts,
+            automation,
+            wait: wait
+                .map_err(|reason| PlanError::new("wait_for", reason))?
+                .unwrap_or_default(),
+            scroll: scroll.map(|millis| Duration::from_millis(millis).min(WAIT_MAX)),
+            window: window
+                .map_err(|reason| PlanError::new("viewport", reason))?
+                .unwrap_or_default(),
+            load: wish.load,
+            screenshot: wish.screenshot,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

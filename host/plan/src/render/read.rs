@@ -1,0 +1,274 @@
+//! Reads the wishes from JSON: every form they may have, and why one is refused.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{
+    ByPath, PATHS_MAX, Picture, STEPS_MAX, Step, WAIT_DEFAULT, WAIT_MAX, WINDOW_PIXELS_MAX,
+    WINDOW_SIDE_MAX, WaitPlan, Window,
+};
+use crate::PlanError;
+
+pub(super) fn by_path<T>(
+    field: &'static str,
+    map: Option<Map<String, Value>>,
+    read: impl Fn(&Value) -> Result<T, String>,
+) -> Result<ByPath<T>, PlanError> {
+    let map = map.unwrap_or_default();
+    if map.len() > PATHS_MAX {
+        return Err(PlanError::new(
+            field,
+            format!("more than {PATHS_MAX} paths"),
+        ));
+    }
+    let entries = map.into_iter().filter(|(_, value)| !value.is_null());
+    let entries = entries.map(|(path, value)| {
+        let read = read(&value);
+        read.map_err(|reason| PlanError::new(field, format!("`{}`: {reason}", shown(&path))))
+            .map(|value| (path, value))
+    });
+    entries.collect::<Result<_, _>>().map(ByPath)
+}
+
+pub(super) fn steps(list: &Value) -> Result<Vec<Step>, String> {
+    let list = list.as_array().ok_or("the steps are not a list")?;
+    if list.len() > STEPS_MAX {
+        return Err(format!("more than {STEPS_MAX} steps"));
+    }
+    let numbered = list.iter().enumerate();
+    numbered
+        .map(|(at, value)| step(value).map_err(|reason| format!("step {}: {reason}", at + 1)))
+        .collect()
+}
+
+/// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click", "selector": "#a"}`.
+fn step(value: &Value) -> Result<Step, String> {
+    match value {
+        Value::String(name) => named_step(name, &Value::Bool(true)),
+        Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
+            Some(name) => named_step(name, value),
+            None => match (fields.iter().next(), fields.len()) {
+                (Some((name, body)), 1) => named_step(name, body),
+                _ => Err("is neither `{\"Click\": …}` nor `{\"type\": \"Click\", …}`".to_owned()),
+            },
+        },
+        _ => Err("is neither an object nor a name".to_owned()),
+    }
+}
+
+fn named_step(name: &str, body: &Value) -> Result<Step, String> {
+    let folded = name.to_lowercase().replace('_', "");
+    let selector = || text(body, &["selector"]);
+    Ok(match folded.as_str() {
+        "evaluate" => Step::Evaluate(text(body, &["script", "code", "value"])?),
+        "click" => Step::Click(selector()?),
+        "clickall" => Step::ClickAll(selector()?),
+        "clickpoint" => Step::ClickPoint {
+            x: number(body, "x")?,
+            y: number(body, "y")?,
+        },
+        "type" => Step::Type(text(body, &["value"])?),
+        "fill" => Step::Fill {
+            selector: field_text(body, "selector")?,
+            value: field_text(body, "value")?,
+        },
+        "wait" => Step::Wait(millis(body, "value").or_else(|_| millis(body, "timeout"))?),
+        "waitfor" => Step::WaitFor {
+            selector: selector()?,
+            timeout: WAIT_DEFAULT,
+        },
+        "waitforwithtimeout" => Step::WaitFor {
+            selector: field_text(body, "selector")?,
+            timeout: millis_field(body, "timeout")?,
+        },
+        "waitforandclick" => Step::WaitForAndClick(selector()?),
+        "waitfordom" => Step::WaitForDom {
+            selector: body
+                .get("selector")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+            timeout: match body.get("timeout") {
+                None | Some(Value::Null) => WAIT_DEFAULT,
+                Some(_) => millis_field(body, "timeout")?,
+            },
+        },
+        "waitfornavigation" => Step::WaitForNavigation,
+        "scrollx" => Step::Scroll {
+            x: amount(body)?,
+            y: 0.0,
+        },
+        "scrolly" => Step::Scroll {
+            x: 0.0,
+            y: amount(body)?,
+        },
+        "infinitescroll" => Step::InfiniteScroll(count(body)?),
+        "screenshot" => Step::Screenshot(Picture {
+            full_page: flag(body, "full_page"),
+            omit_background: flag(body, "omit_background"),
+            clip: None,
+        }),
+        _ => return Err(format!("unknown step `{}`", shown(name))),
+    })
+}
+
+/// The body itself when it is text, else the first of its fields.
+fn text(body: &Value, fields: &[&str]) -> Result<String, String> {
+    let found = fields.iter().find_map(|field| body.get(field)?.as_str());
+    let found = body.as_str().or(found);
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| format!("`{}` is missing or not a string", fields[0]))
+}
+
+fn field_text(body: &Value, field: &str) -> Result<String, String> {
+    let found = body.get(field).and_then(Value::as_str);
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| format!("`{field}` is missing or not a string"))
+}
+
+fn number(body: &Value, field: &str) -> Result<f64, String> {
+    let found = body.get(field).and_then(Value::as_f64);
+    found.ok_or_else(|| format!("`{field}` is missing or not a number"))
+}
+
+fn amount(body: &Value) -> Result<f64, String> {
+    body.as_f64().map_or_else(|| number(body, "value"), Ok)
+}
+
+fn count(body: &Value) -> Result<u32, String> {
+    let count = body.as_u64().or_else(|| body.get("value")?.as_u64());
+    let count = count.ok_or("`value` is missing or not a count")?;
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn flag(body: &Value, field: &str) -> bool {
+    body.get(field).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn millis(body: &Value, field: &str) -> Result<Duration, String> {
+    match body.as_u64() {
+        Some(millis) => Ok(Duration::from_millis(millis).min(WAIT_MAX)),
+        None => millis_field(body, field),
+    }
+}
+
+fn millis_field(body: &Value, field: &str) -> Result<Duration, String> {
+    let millis = body.get(field).and_then(Value::as_u64);
+    millis
+        .map(|millis| Duration::from_millis(millis).min(WAIT_MAX))
+        .ok_or_else(|| format!("`{field}` is missing or not a number of milliseconds"))
+}
+
+/// Decision D58: unknown keys are refused, since a wait that does not happen is hard to notice.
+pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
+    if let Some(millis) = form.as_u64() {
+        return Ok(WaitPlan {
+            delay: Some(Duration::from_millis(millis).min(WAIT_MAX)),
+            ..WaitPlan::default()
+        });
+    }
+    let Value::Object(keys) = form else {
+        return Err("is neither a number of milliseconds nor an object".to_owned());
+    };
+    let mut plan = WaitPlan::default();
+    for (key, value) in keys.iter().filter(|(_, value)| !value.is_null()) {
+        let named = |reason: String| format!("`{}`: {reason}", shown(key));
+        match key.as_str() {
+            "idle_network" | "idle_network0" => {
+                plan.idle = plan.idle.max(Some(timeout(value).map_err(named)?));
+            }
+            "almost_idle_network0" => plan.almost_idle = Some(timeout(value).map_err(named)?),
+            "selector" => {
+                let selector = field_text(value, "selector").map_err(named)?;
+                plan.selector = Some((selector, timeout(value).map_err(named)?));
+            }
+            "dom" => {
+                let selector = value.get("selector").and_then(Value::as_str);
+                let selector = selector.filter(|text| !text.is_empty()).map(str::to_owned);
+                plan.dom = Some((selector, timeout(value).map_err(named)?));
+            }
+            "delay" => plan.delay = Some(timeout(value).map_err(named)?),
+            "page_navigations" => {
+                plan.navigation = value
+                    .as_bool()
+                    .ok_or_else(|| named("is not a boolean".into()))?;
+            }
+            _ => return Err(named("is not a known condition".to_owned())),
+        }
+    }
+    Ok(plan)
+}
+
+/// `{"timeout": {"secs": n, "nanos": n}}`; a missing one is [`WAIT_DEFAULT`].
+fn timeout(value: &Value) -> Result<Duration, String> {
+    let fields = value.as_object().ok_or("is not an object")?;
+    match fields.get("timeout") {
+        None | Some(Value::Null) => Ok(WAIT_DEFAULT),
+        Some(timeout) => {
+            let part = |name: &str| match timeout.get(name) {
+                None | Some(Value::Null) => Ok(0),
+                Some(part) => part
+                    .as_u64()
+                    .ok_or(format!("`timeout.{name}` is not a number")),
+            };
+            if !timeout.is_object() {
+                return Err("`timeout` is not an object with `secs` and `nanos`".to_owned());
+            }
+            let nanos = Duration::from_nanos(part("nanos")?);
+            Ok(Duration::from_secs(part("secs")?)
+                .saturating_add(nanos)
+                .min(WAIT_MAX))
+        }
+    }
+}
+
+pub(super) fn window(fields: Map<String, Value>) -> Result<Window, String> {
+    let ordinary = Window::default();
+    let set = |name: &str| fields.get(name).filter(|value| !value.is_null());
+    let side = |name: &str, ordinary: u32| match set(name) {
+        None => Ok(ordinary),
+        Some(value) => value
+            .as_u64()
+            .and_then(|pixels| u32::try_from(pixels).ok())
+            .filter(|pixels| (1..=WINDOW_SIDE_MAX).contains(pixels))
+            .ok_or(format!(
+                "`{name}` is not a number of pixels from 1 to {WINDOW_SIDE_MAX}"
+            )),
+    };
+    let switch = |name: &str| match set(name) {
+        None => Ok(false),
+        Some(value) => value.as_bool().ok_or(format!("`{name}` is not a boolean")),
+    };
+    let scale = match set("device_scale_factor") {
+        None => ordinary.scale,
+        Some(value) => value
+            .as_f64()
+            .filter(|scale| (0.1..=4.0).contains(scale))
+            .ok_or("`device_scale_factor` is not a number from 0.1 to 4")?,
+    };
+    let (width, height) = (
+        side("width", ordinary.width)?,
+        side("height", ordinary.height)?,
+    );
+    if f64::from(width) * f64::from(height) * scale * scale > WINDOW_PIXELS_MAX {
+        return Err(format!(
+            "more than {} million pixels with `device_scale_factor`",
+            WINDOW_PIXELS_MAX / 1e6
+        ));
+    }
+    Ok(Window {
+        width,
+        height,
+        scale,
+        mobile: switch("emulating_mobile")?,
+        landscape: switch("is_landscape")?,
+        touch: switch("has_touch")?,
+    })
+}
+
+/// The caller's own text, short enough for an error.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}

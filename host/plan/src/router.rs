@@ -1,0 +1,198 @@
+//! The `router` object: when a provider may serve a page. Spec S17.
+
+use std::collections::BTreeMap;
+
+use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
+use trawl_model::secret::Secret;
+
+/// Provider names a request may use. Spec S18.
+const PROVIDERS: [&str; 11] = [
+    "provider_1",
+    "provider_2",
+    "provider_3",
+    "provider_4",
+    "provider_5",
+    "provider_6",
+    "provider_7",
+    "provider_8",
+    "provider_9",
+    "provider_10",
+    "provider_11",
+];
+
+/// Most credentials of one request: each is looked for in what providers answer.
+const CREDENTIALS_MAX: usize = 32;
+
+/// What a `router` object said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouterWish {
+    /// `mode` as sent.
+    pub mode: Option<String>,
+    /// `provider` as sent.
+    pub provider: Option<String>,
+    /// `funding` as sent.
+    pub funding: Option<String>,
+    /// `token` without blanks around it; `None` when nothing is left.
+    pub token: Option<Secret>,
+    /// `credentials`, likewise.
+    pub credentials: BTreeMap<String, Secret>,
+}
+
+/// The plan of a `router` object; an absent one means `default`, which is off unless the operator sets another.
+///
+/// Values are trimmed and compared without case; values that are not known count as absent.
+///
+/// # Errors
+/// `first` without a known provider or without a token; too many credentials.
+pub fn plan(
+    wish: Option<RouterWish>,
+    default: RouterMode,
+    catalog: &dyn Catalog,
+) -> Result<RouterPlan, PlanError> {
+    let Some(wish) = wish else {
+        return Ok(RouterPlan {
+            mode: default,
+            ..RouterPlan::default()
+        });
+    };
+    let is_known = |name: &String| {
+        PROVIDERS.contains(&name.as_str()) || catalog.has(PluginKind::Provider, name)
+    };
+    let provider = wish.provider.as_deref().map(normal).filter(is_known);
+    let mode = match wish.mode.as_deref().map(normal).as_deref() {
+        Some("off") => return Ok(RouterPlan::default()),
+        Some("first") => RouterMode::First,
+        _ => RouterMode::Fallback,
+    };
+    if mode == RouterMode::First {
+        check_first(provider.as_deref(), wish.token.as_ref())?;
+    }
+    if wish.credentials.len() > CREDENTIALS_MAX {
+        let reason = format!(
+            "{} `credentials` are too many, the limit is {CREDENTIALS_MAX}",
+            wish.credentials.len()
+        );
+        return Err(PlanError::new("router", reason));
+    }
+    let funding = match wish.funding.as_deref().map(normal).as_deref() {
+        Some("own") => Funding::Own,
+        _ => Funding::Any,
+    };
+    Ok(RouterPlan {
+        mode,
+        provider,
+        funding,
+        token: wish.token,
+        credentials: wish.credentials,
+        is_pinned: false,
+    })
+}
+
+fn check_first(provider: Option<&str>, token: Option<&Secret>) -> Result<(), PlanError> {
+    if provider.is_none() {
+        let reason = format!(
+            "`mode` `first` needs a `provider`, one of {}",
+            PROVIDERS.join(", ")
+        );
+        return Err(PlanError::new("router", reason));
+    }
+    if token.is_none() {
+        let reason = "`mode` `first` needs the provider's key as `token`; a key under `credentials` does not count";
+        return Err(PlanError::new("router", reason));
+    }
+    Ok(())
+}
+
+fn normal(text: &str) -> String {
+    text.trim().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeCatalog;
+
+    fn wish(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterWish {
+        RouterWish {
+            mode: mode.map(str::to_owned),
+            provider: provider.map(str::to_owned),
+            token: has_token.then(|| Secret::new("canary-token")),
+            ..RouterWish::default()
+        }
+    }
+
+    fn planned(wish: RouterWish) -> Result<RouterPlan, PlanError> {
+        plan(Some(wish), RouterMode::Off, &FakeCatalog)
+    }
+
+    #[test]
+    fn absent_is_off_and_empty_is_fallback() {
+        let absent = |default| plan(None, default, &FakeCatalog).map(|plan| plan.mode);
+        assert_eq!(absent(RouterMode::Off), Ok(RouterMode::Off));
+        assert_eq!(absent(RouterMode::Fallback), Ok(RouterMode::Fallback));
+        let check = |mode, provider, has_token, expected: RouterMode, name: Option<&str>| {
+            let plan = planned(wish(mode, provider, has_token)).expect("accepted");
+            assert_eq!((plan.mode, plan.provider.as_deref()), (expected, name));
+        };
+        let (fallback, first) = (RouterMode::Fallback, RouterMode::First);
+        check(None, None, false, fallback, None);
+        check(Some("whatever"), Some("unknown"), true, fallback, None);
+        check(
+            Some(" OFF "),
+            Some("provider_1"),
+            true,
+            RouterMode::Off,
+            None,
+        );
+        check(
+            Some("First"),
+            Some(" Provider_9 "),
+            true,
+            first,
+            Some("provider_9"),
+        );
+        check(Some("first"), Some("acme"), true, first, Some("acme"));
+        check(
+            Some("fallback"),
+            Some("provider_11"),
+            false,
+            fallback,
+            Some("provider_11"),
+        );
+    }
+
+    #[test]
+    fn off_drops_the_keys() {
+        let off = planned(wish(Some("off"), Some("provider_1"), true)).expect("accepted");
+        assert_eq!(off, RouterPlan::default());
+    }
+
+    #[test]
+    fn first_needs_a_provider_and_a_token() {
+        for (provider, has_token) in [
+            (None, true),
+            (Some("provider_1"), false),
+            (Some("nobody"), true),
+        ] {
+            let error = planned(wish(Some("first"), provider, has_token)).expect_err("refused");
+            assert_eq!(error.field, "router");
+        }
+        let mut only_credentials = wish(Some("first"), Some("provider_1"), false);
+        let key = ("PROVIDER1_API_KEY".to_owned(), Secret::new("canary-key"));
+        only_credentials.credentials = BTreeMap::from([key]);
+        let error = planned(only_credentials).expect_err("refused");
+        assert!(!format!("{error:?}").contains("canary"));
+    }
+
+    #[test]
+    fn funding_is_any_unless_it_is_own() {
+        let check = |funding: Option<&str>, expected| {
+            let mut wish = wish(None, None, false);
+            wish.funding = funding.map(str::to_owned);
+            assert_eq!(planned(wish).map(|plan| plan.funding), Ok(expected));
+        };
+        check(None, Funding::Any);
+        check(Some(" OWN "), Funding::Own);
+        check(Some("mine"), Funding::Any);
+    }
+}

@@ -1,0 +1,83 @@
+//! Fixtures for the tests of this crate and of the crates above it: plans and a catalogue of plugins.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
+use trawl_model::{Catalog, Nanodollars, PluginKind};
+
+/// A page by plain HTTP, without any output.
+pub fn page_plan(url: &str) -> PagePlan {
+    PagePlan {
+        requested: url.to_owned(),
+        url: Ok(Url::parse(url).expect("an address")),
+        engine: Engine::Http,
+        fetch: Arc::new(FetchPlan {
+            timeout: Duration::from_secs(10),
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            user_agent: None,
+            locale: None,
+            country_code: None,
+            pool: Pool::Standard,
+            respect_robots: false,
+            cache: CachePlan {
+                enabled: false,
+                max_age: Duration::ZERO,
+                allow_stale: false,
+                skip_browser: false,
+            },
+            pace: Pace::default(),
+            gate: None,
+        }),
+        output: Arc::new(OutputPlan::of(FormatChoice {
+            name: "empty".to_owned(),
+            format: Format::Empty,
+            options: Value::Null,
+        })),
+        ceiling: Nanodollars::MAX,
+        router: Arc::default(),
+        render: Arc::default(),
+    }
+}
+
+/// A catalogue with the first-party names, and a plugin of each kind called `mine`.
+///
+/// Accepts every options object but one with the key `refused`, and selectors that begin with `!`.
+#[derive(Clone, Copy, Debug)]
+pub struct FakeCatalog;
+
+impl Catalog for FakeCatalog {
+    fn has(&self, kind: PluginKind, name: &str) -> bool {
+        self.names(kind).iter().any(|known| known == name)
+    }
+
+    fn names(&self, kind: PluginKind) -> Vec<String> {
+        let names: &[&str] = match kind {
+            PluginKind::Format => &["bytes", "html", "markdown", "mine", "text", "xml"],
+            PluginKind::Filter => &["mine", "prune", "readability"],
+            PluginKind::Extractor => &["json_data", "links", "metadata", "mine", "selectors"],
+            PluginKind::Chunker => &["characters", "lines", "mine", "sentences", "words"],
+            PluginKind::Analyst => &["contacts", "mine"],
+            PluginKind::Provider => &["acme", "provider_1", "provider_2"],
+        };
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn check_options(&self, _: PluginKind, _: &str, options: &Value) -> Result<(), String> {
+        let Some(map) = options.as_object() else {
+            return Err("not an object".to_owned());
+        };
+        if map.contains_key("refused") {
+            return Err("`refused` is not known".to_owned());
+        }
+        let is_bad = |value: &Value| value.as_str().is_some_and(|text| text.starts_with('!'));
+        match map.iter().find(|(_, value)| is_bad(value)) {
+            Some((name, _)) => Err(format!("`{name}`: not a selector")),
+            None => Ok(()),
+        }
+    }
+}

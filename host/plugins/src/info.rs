@@ -1,0 +1,125 @@
+//! What is known of a loaded plugin: what it says of itself, checked, and what the operator granted.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Limits, PluginKind};
+
+/// Longest summary shown, in bytes: one sentence.
+const SUMMARY_BYTES_MAX: usize = 500;
+/// Longest version text, in bytes.
+const VERSION_BYTES_MAX: usize = 64;
+/// Largest options schema, in bytes: it is repeated in the OpenAPI document.
+const SCHEMA_BYTES_MAX: usize = 256 * 1024;
+
+/// A loaded plugin, as `GET /plugins` tells it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PluginInfo {
+    /// PluginKind of the plugin.
+    pub kind: PluginKind,
+    /// Name in requests: the operator's.
+    pub name: String,
+    /// Name it was written under.
+    pub plugin: String,
+    /// Its own version.
+    pub version: String,
+    /// One sentence for people.
+    pub summary: String,
+    /// The contract it was built for: `trawl:format@1.0.0`.
+    pub contract: String,
+    /// BLAKE3 hash of its file, in hex.
+    pub hash: String,
+    /// Bytes of its file.
+    pub size_bytes: u64,
+    /// Whether it is native code rather than a component.
+    pub native: bool,
+    /// What one call may consume.
+    pub limits: Limits,
+    /// Hosts its requests may go to. Plugins of these kinds send none.
+    pub grants: Vec<String>,
+    /// Parts of a page that are copied to it beside the document.
+    pub needs: Needs,
+    /// JSON Schema of its options.
+    pub options_schema: Value,
+}
+
+/// Parts of a page that are copied to a plugin only when it asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Needs {
+    /// The page's source as text.
+    pub source: bool,
+    /// The body as received.
+    pub body: bool,
+}
+
+/// What a plugin says of itself, unchecked.
+#[derive(Clone, Debug)]
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) summary: String,
+    pub(super) options_schema: String,
+    pub(super) needs: Needs,
+}
+
+impl Described {
+    /// Checks name, version, summary and schema; gives the schema and a validator for it.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub(super) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
+        check_name(&self.name)
+            .map_err(|reason| format!("its `describe` gives a bad name: {reason}"))?;
+        if self.version.is_empty() || self.version.len() > VERSION_BYTES_MAX {
+            return Err(format!(
+                "its `describe` gives a version of {} bytes, wanted 1 to {VERSION_BYTES_MAX}",
+                self.version.len()
+            ));
+        }
+        if self.summary.len() > SUMMARY_BYTES_MAX {
+            return Err(format!(
+                "its `describe` gives a summary of {} bytes, wanted at most {SUMMARY_BYTES_MAX}",
+                self.summary.len()
+            ));
+        }
+        compile_schema(&self.options_schema)
+            .map_err(|reason| format!("its options schema is not usable: {reason}"))
+    }
+}
+
+/// Checks a plugin's name: 1 to 64 lower-case ASCII letters, digits and `_`, a letter first.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let is_good = name.len() <= 64
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    if is_good {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(format!(
+        "`{shown}` is not a name, use 1 to 64 lower-case letters, digits and `_`, a letter first"
+    ))
+}
+
+/// Reads a JSON Schema (draft 2020-12) and makes a check of it.
+///
+/// # Errors
+/// A sentence: too large, not JSON, not a schema.
+pub(super) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
+    if text.len() > SCHEMA_BYTES_MAX {
+        return Err(format!("{} bytes, allowed {SCHEMA_BYTES_MAX}", text.len()));
+    }
+    let schema: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    // Patterns run on callers' text: the linear-time engine only.
+    let validator = jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .with_pattern_options(jsonschema::PatternOptions::regex())
+        .build(&schema)
+        .map_err(|error| error.to_string())?;
+    Ok((schema, validator))
+}

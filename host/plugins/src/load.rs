@@ -1,0 +1,359 @@
+//! One entry of the manifest becomes a plugin that can be called, or a sentence why not.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use trawl_sdk::provider::Description;
+use wasmtime::component::{Component, InstancePre};
+
+use super::contract::{Contract, native_contract};
+use super::engine::{CallState, GuestEngine};
+use super::guest::Guest;
+use super::info::Described;
+use super::manifest::{Code, Entry};
+use super::plugin::{Core, Measured};
+use super::{
+    AnalystPlugin, AnalystSubject, AnalystTask, ChunkerPlugin, ExtractorPlugin, FilterPlugin,
+    FormatPlugin, Grant, LoadError, PluginInfo, PluginKind, ProviderPlugin, Registry, native,
+    sample, v1,
+};
+
+/// Largest component file. Script engines compiled to WebAssembly have 10 to 40 MB.
+const COMPONENT_BYTES_MAX: u64 = 64 << 20;
+/// Longest compilation. A component of the largest size takes about a minute on two cores.
+const COMPILE_TIME_MAX: Duration = Duration::from_secs(180);
+
+/// What a plugin was loaded from. The same origin gives the same plugin, so it is not loaded again.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Origin {
+    entry: Entry,
+    hash: blake3::Hash,
+}
+
+impl Origin {
+    pub(super) fn new(entry: Entry, bytes: &[u8]) -> Self {
+        Self {
+            entry,
+            hash: blake3::hash(bytes),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.entry.code.path()
+    }
+}
+
+/// A loaded plugin of any kind.
+#[derive(Clone)]
+pub(super) enum Loaded {
+    Format(Arc<FormatPlugin>),
+    Filter(Arc<FilterPlugin>),
+    Extractor(Arc<ExtractorPlugin>),
+    Chunker(Arc<ChunkerPlugin>),
+    Analyst(Arc<AnalystPlugin>),
+    Provider(Arc<ProviderPlugin>),
+}
+
+impl Loaded {
+    pub(super) fn core(&self) -> &Core {
+        match self {
+            Self::Format(plugin) => &plugin.core,
+            Self::Filter(plugin) => &plugin.core,
+            Self::Extractor(plugin) => &plugin.core,
+            Self::Chunker(plugin) => &plugin.core,
+            Self::Analyst(plugin) => &plugin.core,
+            Self::Provider(plugin) => &plugin.core,
+        }
+    }
+
+    pub(super) fn info(&self) -> &PluginInfo {
+        &self.core().info
+    }
+
+    /// Calls it once on the sample page, outside its counters.
+    pub(super) fn sample_call(&self) -> Measured<()> {
+        const OPTIONS: &str = "{}";
+        match self {
+            Self::Format(plugin) => {
+                sample::with_page(|page| forget(plugin.backend.render(page, OPTIONS)))
+            }
+            Self::Filter(plugin) => {
+                sample::with_page(|page| forget(plugin.backend.keep(page, OPTIONS)))
+            }
+            Self::Extractor(plugin) => {
+                sample::with_page(|page| forget(plugin.backend.extract(page, OPTIONS)))
+            }
+            Self::Chunker(plugin) => forget(plugin.backend.chunk(sample::TEXT, OPTIONS)),
+            Self::Analyst(plugin) => sample::with_page(|page| {
+                forget(plugin.try_start(&AnalystTask {
+                    subject: AnalystSubject::Page(page),
+                    options: OPTIONS,
+                    model: None,
+                }))
+            }),
+            Self::Provider(plugin) => forget(plugin.backend.start(&sample::task(&plugin.grant))),
+        }
+    }
+}
+
+fn forget<R>(measured: Measured<R>) -> Measured<()> {
+    Measured {
+        result: measured.result.map(|_| ()),
+        elapsed: measured.elapsed,
+        memory_peak: measured.memory_peak,
+    }
+}
+
+/// Loads one entry, or takes it from the generation before when nothing about it has changed.
+///
+/// # Errors
+/// [`LoadError::Plugin`] with the plugin, what was wanted, what was found and what to do.
+pub(super) fn load(
+    engine: &Arc<GuestEngine>,
+    entry: Entry,
+    before: Option<&Registry>,
+) -> Result<(Origin, Loaded), LoadError> {
+    let (kind, plugin) = (entry.kind, entry.name.clone());
+    load_entry(engine, entry, before).map_err(|reason| LoadError::Plugin {
+        kind,
+        plugin,
+        reason,
+    })
+}
+
+fn load_entry(
+    engine: &Arc<GuestEngine>,
+    entry: Entry,
+    before: Option<&Registry>,
+) -> Result<(Origin, Loaded), String> {
+    let bytes = read(entry.code.path())?;
+    let origin = Origin::new(entry, &bytes);
+    if let Some(pin) = origin.entry.pin.filter(|pin| *pin != origin.hash) {
+        return Err(format!(
+            "`{}` has the hash {}, the manifest wants {pin}, restore the file or change `blake3`",
+            origin.entry.code.path().display(),
+            origin.hash
+        ));
+    }
+    let same = before.and_then(|registry| registry.entries().iter().find(|(o, _)| *o == origin));
+    if let Some((origin, loaded)) = same {
+        return Ok((origin.clone(), loaded.clone()));
+    }
+    let loaded = open(engine, &origin, &bytes)?;
+    try_out(&loaded)?;
+    Ok((origin, loaded))
+}
+
+/// Reads a plugin's file whole.
+///
+/// # Errors
+/// A sentence: it cannot be read, or is larger than allowed.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|error| {
+        format!("`{shown}` cannot be read: {error}, build it or correct the path")
+    })?;
+    let mut bytes = Vec::new();
+    file.take(COMPONENT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
+    if bytes.len() as u64 > COMPONENT_BYTES_MAX {
+        return Err(format!(
+            "`{shown}` is larger than {COMPONENT_BYTES_MAX} bytes, the most a plugin may have"
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Makes a plugin of an entry whose file has been read.
+pub(super) fn open(
+    engine: &Arc<GuestEngine>,
+    origin: &Origin,
+    bytes: &[u8],
+) -> Result<Loaded, String> {
+    let entry = &origin.entry;
+    let (contract, opened) = match &entry.code {
+        Code::Component(_) => open_component(engine, entry, bytes)?,
+        Code::Native(path) => (
+            native_contract(entry.kind),
+            native::open(path, entry.kind, bytes)?,
+        ),
+    };
+    let described = opened.described();
+    let (options_schema, schema) = described.check()?;
+    let grant = opened.grant(entry)?;
+    if let Some(grant) = &grant {
+        schema
+            .validate(&grant.settings)
+            .map_err(|error| format!("its `settings` do not fit: {error}"))?;
+    }
+    let info = PluginInfo {
+        kind: entry.kind,
+        name: entry.name.clone(),
+        plugin: described.name.clone(),
+        version: described.version.clone(),
+        summary: described.summary.clone(),
+        contract,
+        hash: origin.hash.to_hex().to_string(),
+        size_bytes: bytes.len() as u64,
+        native: matches!(entry.code, Code::Native(_)),
+        limits: entry.limits,
+        grants: grant
+            .as_ref()
+            .map_or_else(Vec::new, |grant| grant.hosts.clone()),
+        needs: described.needs,
+        options_schema,
+    };
+    Ok(opened.into_loaded(Core::new(info, schema), grant))
+}
+
+/// A back end that has described itself.
+pub(super) enum Opened {
+    Format(Described, Box<dyn super::format::Render>),
+    Filter(Described, Box<dyn super::filter::Keep>),
+    Extractor(Described, Box<dyn super::extractor::Extract>),
+    Chunker(Described, Box<dyn super::chunker::Chunk>),
+    Analyst(Described, Box<dyn super::analyst::Analyse>),
+    Provider(
+        Described,
+        Box<Description>,
+        Box<dyn super::provider::Converse>,
+    ),
+}
+
+impl Opened {
+    fn described(&self) -> &Described {
+        match self {
+            Self::Format(described, _)
+            | Self::Filter(described, _)
+            | Self::Extractor(described, _)
+            | Self::Chunker(described, _)
+            | Self::Analyst(described, _)
+            | Self::Provider(described, ..) => described,
+        }
+    }
+
+    /// What the entry grants a provider, or what it asks for where there is no entry.
+    fn grant(&self, entry: &Entry) -> Result<Option<Grant>, String> {
+        match self {
+            Self::Provider(_, said, _) => match &entry.grant {
+                Some(granted) => granted.check(said).map(Some),
+                None => Ok(Some(Grant::of_itself(said))),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn into_loaded(self, core: Core, grant: Option<Grant>) -> Loaded {
+        match self {
+            Self::Format(_, backend) => Loaded::Format(Arc::new(FormatPlugin { core, backend })),
+            Self::Filter(_, backend) => Loaded::Filter(Arc::new(FilterPlugin { core, backend })),
+            Self::Extractor(_, backend) => {
+                Loaded::Extractor(Arc::new(ExtractorPlugin { core, backend }))
+            }
+            Self::Chunker(_, backend) => Loaded::Chunker(Arc::new(ChunkerPlugin { core, backend })),
+            Self::Analyst(_, backend) => Loaded::Analyst(Arc::new(AnalystPlugin { core, backend })),
+            Self::Provider(_, description, backend) => {
+                let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
+                Loaded::Provider(Arc::new(ProviderPlugin {
+                    core,
+                    backend,
+                    description: *description,
+                    grant,
+                }))
+            }
+        }
+    }
+}
+
+fn open_component(
+    engine: &Arc<GuestEngine>,
+    entry: &Entry,
+    bytes: &[u8],
+) -> Result<(String, Opened), String> {
+    let contract = Contract::read(bytes)?;
+    let name = contract.check(entry.kind)?;
+    let component = compile(engine, bytes)?;
+    let linked = link(engine, &contract, &component)?;
+    let guest = Guest::new(Arc::clone(engine), linked, entry.limits);
+    let opened = match entry.kind {
+        PluginKind::Format => v1::open_format(guest).map(|(said, back)| Opened::Format(said, back)),
+        PluginKind::Filter => v1::open_filter(guest).map(|(said, back)| Opened::Filter(said, back)),
+        PluginKind::Extractor => {
+            v1::open_extractor(guest).map(|(said, back)| Opened::Extractor(said, back))
+        }
+        PluginKind::Chunker => {
+            v1::open_chunker(guest).map(|(said, back)| Opened::Chunker(said, back))
+        }
+        PluginKind::Analyst => {
+            v1::open_analyst(guest).map(|(said, back)| Opened::Analyst(said, back))
+        }
+        PluginKind::Provider => v1::open_provider(guest)
+            .map(|(said, description, back)| Opened::Provider(said, Box::new(description), back)),
+    };
+    let opened = opened.map_err(|fault| format!("its `describe` {fault}"))?;
+    Ok((name, opened))
+}
+
+/// Compiles on a thread of its own, so that a component made to compile for ever does not hold up the reload.
+fn compile(engine: &Arc<GuestEngine>, bytes: &[u8]) -> Result<Component, String> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let (engine, bytes) = (Arc::clone(engine), bytes.to_vec());
+    let work = move || {
+        // The receiver is gone when the time was up: then nobody wants the result.
+        let _ = sender.send(engine.compile(&bytes));
+    };
+    std::thread::Builder::new()
+        .name("guest-compiler".to_owned())
+        .spawn(work)
+        .map_err(|error| format!("the compiler cannot start: {error}"))?;
+    match receiver.recv_timeout(COMPILE_TIME_MAX) {
+        Ok(compiled) => {
+            compiled.map_err(|error| format!("not a valid component: {}", error.root_cause()))
+        }
+        Err(mpsc::RecvTimeoutError::Timeout) => Err(format!(
+            "not compiled after {} s, make it smaller",
+            COMPILE_TIME_MAX.as_secs()
+        )),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Err("the compiler broke down on it, build it again".to_owned())
+        }
+    }
+}
+
+fn link(
+    engine: &GuestEngine,
+    contract: &Contract,
+    component: &Component,
+) -> Result<InstancePre<CallState>, String> {
+    engine.link(component).map_err(|error| {
+        let foreign = contract.foreign_imports();
+        if foreign.is_empty() {
+            return format!("it wants something this server does not give: {error:#}");
+        }
+        let names: Vec<_> = foreign.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            "it imports {}, which this server does not give, plugins import nothing (WASI 0.2 aside)",
+            names.join(", ")
+        )
+    })
+}
+
+/// Calls it once on the sample page. A plugin may refuse that page; it may not break down on it.
+fn try_out(loaded: &Loaded) -> Result<(), String> {
+    let takes_empty_options = loaded
+        .core()
+        .check_options(&serde_json::Value::Object(serde_json::Map::new()))
+        .is_ok();
+    if !takes_empty_options {
+        return Ok(());
+    }
+    match loaded.sample_call().result {
+        Err(fault) if fault.is_trap() => Err(format!("on a small sample page it {fault}")),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

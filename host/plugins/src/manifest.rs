@@ -1,0 +1,214 @@
+//! `plugins.toml`: which plugins are loaded, under which names, with which limits.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::grant::GrantToml;
+use super::info::check_name;
+use super::{Limits, LoadError, PluginKind};
+
+/// Most plugins in one manifest; each costs compiled code in memory.
+const ENTRIES_MAX: usize = 256;
+
+/// A manifest that passed its rules.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Manifest {
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One plugin to load.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    pub(super) kind: PluginKind,
+    pub(super) name: String,
+    pub(super) code: Code,
+    pub(super) limits: Limits,
+    /// Hash the file must have.
+    pub(super) pin: Option<blake3::Hash>,
+    /// What a provider is granted; `None` for the other kinds, and for one that is only looked at.
+    pub(super) grant: Option<GrantToml>,
+}
+
+/// Where a plugin's code is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    /// A WebAssembly component.
+    Component(PathBuf),
+    /// A shared library, trusted.
+    Native(PathBuf),
+}
+
+impl Code {
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Component(path) | Self::Native(path) => path,
+        }
+    }
+}
+
+/// The file's top level. Entries stay tables, so that an error in one can name it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestToml {
+    #[serde(default)]
+    allow_native: bool,
+    #[serde(default)]
+    format: Vec<toml::Table>,
+    #[serde(default)]
+    filter: Vec<toml::Table>,
+    #[serde(default)]
+    extractor: Vec<toml::Table>,
+    #[serde(default)]
+    chunker: Vec<toml::Table>,
+    #[serde(default)]
+    analyst: Vec<toml::Table>,
+    #[serde(default)]
+    provider: Vec<toml::Table>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryToml {
+    name: String,
+    component: Option<PathBuf>,
+    native: Option<PathBuf>,
+    #[serde(default)]
+    limits: Limits,
+    blake3: Option<String>,
+}
+
+impl Manifest {
+    /// Reads a manifest. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`LoadError::Manifest`] with the entry and what is wrong with it.
+    pub(super) fn read(path: &Path) -> Result<Self, LoadError> {
+        let refuse = |reason| LoadError::Manifest {
+            path: path.to_owned(),
+            reason,
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::parse(&text, folder).map_err(refuse)
+    }
+
+    fn parse(text: &str, folder: &Path) -> Result<Self, String> {
+        let file: ManifestToml = toml::from_str(text).map_err(|error| placed(&error, text))?;
+        let allow_native = file.allow_native;
+        let tables = [
+            (PluginKind::Format, file.format),
+            (PluginKind::Filter, file.filter),
+            (PluginKind::Extractor, file.extractor),
+            (PluginKind::Chunker, file.chunker),
+            (PluginKind::Analyst, file.analyst),
+            (PluginKind::Provider, file.provider),
+        ];
+        let mut entries = Vec::new();
+        let mut names = BTreeSet::new();
+        for (kind, tables) in tables {
+            for table in tables {
+                let called = called(kind, &table);
+                let entry = entry(kind, table, folder, allow_native)
+                    .map_err(|reason| format!("{called}: {reason}"))?;
+                if !names.insert((kind, entry.name.clone())) {
+                    return Err(format!("{called}: there are two of this name, rename one"));
+                }
+                entries.push(entry);
+            }
+        }
+        if entries.len() > ENTRIES_MAX {
+            return Err(format!(
+                "{} plugins, at most {ENTRIES_MAX} can be loaded",
+                entries.len()
+            ));
+        }
+        Ok(Self { entries })
+    }
+}
+
+fn entry(
+    kind: PluginKind,
+    mut table: toml::Table,
+    folder: &Path,
+    allow_native: bool,
+) -> Result<Entry, String> {
+    let grant = match kind {
+        PluginKind::Provider => Some(GrantToml::take(&mut table)?),
+        _ => None,
+    };
+    let entry: EntryToml = table
+        .try_into()
+        .map_err(|error: toml::de::Error| error.message().replace('\n', " "))?;
+    check_name(&entry.name)?;
+    if reserved(kind).contains(&entry.name.as_str()) {
+        return Err("the name is built in, choose another".to_owned());
+    }
+    entry.limits.check()?;
+    let code = match (entry.component, entry.native) {
+        (None, Some(_)) if matches!(kind, PluginKind::Analyst | PluginKind::Provider) => {
+            return Err(
+                "plugins of this kind are never native code, give a `component`".to_owned(),
+            );
+        }
+        (Some(component), None) => Code::Component(folder.join(component)),
+        (None, Some(native)) if allow_native => Code::Native(folder.join(native)),
+        (None, Some(_)) => {
+            return Err(
+                "native code is off, set `allow_native = true` at the top of the manifest \
+                        if you trust it"
+                    .to_owned(),
+            );
+        }
+        _ => return Err("give either `component` or `native`".to_owned()),
+    };
+    let pin = entry
+        .blake3
+        .map(|hex| {
+            blake3::Hash::from_hex(&hex)
+                .map_err(|_| "`blake3` is not a hash of 64 hex digits".to_owned())
+        })
+        .transpose()?;
+    Ok(Entry {
+        kind,
+        name: entry.name,
+        code,
+        limits: entry.limits,
+        pin,
+        grant,
+    })
+}
+
+/// Words that requests use for something built in, so that no plugin can have them.
+fn reserved(kind: PluginKind) -> &'static [&'static str] {
+    match kind {
+        PluginKind::Format => &["raw", "empty", "screenshot", "commonmark", "html2text"],
+        PluginKind::Chunker => &[
+            "none",
+            "bywords",
+            "bysentence",
+            "bylines",
+            "bycharacterlength",
+        ],
+        PluginKind::Filter | PluginKind::Extractor | PluginKind::Analyst | PluginKind::Provider => {
+            &[]
+        }
+    }
+}
+
+fn called(kind: PluginKind, table: &toml::Table) -> String {
+    match table.get("name").and_then(toml::Value::as_str) {
+        Some(name) => format!("{kind} `{}`", name.chars().take(80).collect::<String>()),
+        None => format!("a `[[{kind}]]` entry without a name"),
+    }
+}
+
+fn placed(error: &toml::de::Error, text: &str) -> String {
+    let reason = error.message().replace('\n', " ");
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {reason}", before.matches('\n').count() + 1),
+        None => reason,
+    }
+}

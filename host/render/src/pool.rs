@@ -1,0 +1,157 @@
+//! The browsers that run, and who may open a page in which. A browser starts when a page needs one, and is replaced when it
+//! has served long enough; pages beyond the bound wait their turn.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+
+use super::browser::Browser;
+use super::turns::{Turn, Turns};
+use super::{RenderConfig, RenderError, launch};
+
+/// How often the memory of a browser is looked at while it has pages: a page grows by about a gigabyte a second at most.
+const MEMORY_CHECK: Duration = Duration::from_millis(500);
+
+pub(super) struct Pool {
+    config: RenderConfig,
+    program: Option<PathBuf>,
+    tabs: Arc<Turns>,
+    /// The browser that takes new pages. Those before it end with their last page.
+    current: Mutex<Option<Arc<Browser>>>,
+    is_closed: AtomicBool,
+    /// Whether what earlier servers left was looked for.
+    is_swept: AtomicBool,
+}
+
+/// The right to one open page in a browser; given back by drop.
+pub(super) struct TabSlot {
+    pub(super) browser: Arc<Browser>,
+    tab: Option<Turn>,
+    pool: Weak<Pool>,
+}
+
+impl Pool {
+    pub(super) fn new(config: RenderConfig) -> Arc<Self> {
+        Arc::new(Self {
+            program: launch::find(config.program.as_deref(), &config.search_path),
+            tabs: Turns::new(config.tabs_max.max(1)),
+            current: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            is_swept: AtomicBool::new(false),
+            config,
+        })
+    }
+
+    pub(super) fn is_installed(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// Waits for a place, and for a browser if none runs.
+    ///
+    /// # Errors
+    /// [`RenderError`]: there is no browser, it does not start, or no place became free.
+    pub(super) async fn place(
+        self: &Arc<Self>,
+        owner: &str,
+        deadline: Instant,
+    ) -> Result<TabSlot, RenderError> {
+        let program = self.program.as_ref().ok_or(RenderError::Missing)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait_max = self.config.tab_wait_max.min(left);
+        let asked = Instant::now();
+        let tab = tokio::time::timeout(wait_max, self.tabs.take(owner)).await;
+        let Ok(tab) = tab else {
+            return Err(RenderError::Busy(wait_max));
+        };
+        metrics::histogram!("trawl_browser_tab_wait_seconds").record(asked.elapsed());
+        let mut current = self.current.lock().await;
+        let browser = match current
+            .take()
+            .filter(|browser| browser.is_fit(&self.config))
+        {
+            Some(browser) => browser,
+            None => self.started(program).await?,
+        };
+        if self.is_closed.load(Ordering::Relaxed) {
+            browser.end().await;
+            return Err(RenderError::Crashed);
+        }
+        *current = Some(Arc::clone(&browser));
+        browser.page_opened();
+        metrics::gauge!("trawl_browser_tabs").increment(1.0);
+        Ok(TabSlot {
+            browser,
+            tab: Some(tab),
+            pool: Arc::downgrade(self),
+        })
+    }
+
+    async fn started(
+        self: &Arc<Self>,
+        program: &std::path::Path,
+    ) -> Result<Arc<Browser>, RenderError> {
+        if !self.is_swept.swap(true, Ordering::Relaxed) {
+            let _panicked =
+                tokio::task::spawn_blocking(|| launch::sweep(&std::env::temp_dir())).await;
+        }
+        let browser = Arc::new(Browser::start(program, &self.config).await?);
+        tokio::spawn(watch_memory(Arc::downgrade(&browser), self.config.clone()));
+        Ok(browser)
+    }
+
+    /// Ends the browser and opens no page any more.
+    pub(super) async fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        if let Some(browser) = self.current.lock().await.take() {
+            browser.end().await;
+        }
+    }
+}
+
+async fn watch_memory(browser: Weak<Browser>, config: RenderConfig) {
+    loop {
+        tokio::time::sleep(MEMORY_CHECK).await;
+        let Some(browser) = browser.upgrade() else {
+            return;
+        };
+        if browser.wire().gone().is_cancelled() {
+            return;
+        }
+        if browser.open_pages() > 0 {
+            let config = config.clone();
+            let checked = tokio::task::spawn_blocking(move || browser.check_memory(&config));
+            let _panicked = checked.await;
+        }
+    }
+}
+
+impl TabSlot {
+    /// Gives the place back after a page, and ends the browser when this was the last page of one that is spent.
+    pub(super) fn done(self, is_good: bool) {
+        if !is_good && self.browser.wire().gone().is_cancelled() {
+            metrics::counter!("trawl_browser_crashes_total").increment(1);
+        }
+    }
+}
+
+impl Drop for TabSlot {
+    fn drop(&mut self) {
+        self.browser.page_closed();
+        metrics::gauge!("trawl_browser_tabs").decrement(1.0);
+        drop(self.tab.take());
+        let Some(pool) = self.pool.upgrade() else {
+            return;
+        };
+        if !self.browser.is_fit(&pool.config) && self.browser.open_pages() == 0 {
+            let browser = Arc::clone(&self.browser);
+            browser.spend();
+            metrics::counter!("trawl_browser_recycles_total").increment(1);
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move { browser.end().await });
+            }
+        }
+    }
+}

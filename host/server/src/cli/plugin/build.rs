@@ -1,0 +1,82 @@
+//! `trawl plugin build`: a crate becomes a component.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use trawl_guest_build::{BuildRequest, Component};
+
+use super::crate_dir;
+
+pub(super) fn run(
+    dir: &Path,
+    target_dir: Option<PathBuf>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let dir = crate_dir::absolute(dir)?;
+    let request = BuildRequest {
+        out_dir: dir.join("target/guests"),
+        target_dir: crate_dir::target(&dir, target_dir)?.join("guest-build"),
+        manifest_dir: dir,
+        packages: Vec::new(),
+        way: None,
+    };
+    for component in trawl_guest_build::build(&request, &mut |line| eprintln!("{line}"))? {
+        let is_provider = component
+            .exports
+            .iter()
+            .any(|it| kind_of(it) == Some("provider"));
+        let more = match is_provider {
+            true => trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry,
+            false => None,
+        };
+        tell(&component, more.as_deref(), out)?;
+    }
+    Ok(())
+}
+
+/// Says where the component is and how a server loads it.
+fn tell(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let path = component.path.display();
+    writeln!(out, "{path} ({} bytes)", component.bytes)?;
+    writeln!(out, "\nfor plugins.toml:\n")?;
+    for kind in component
+        .exports
+        .iter()
+        .filter_map(|export| kind_of(export))
+    {
+        writeln!(out, "[[{kind}]]")?;
+        writeln!(out, "name = \"{}\"", component.name)?;
+        writeln!(out, "component = \"{path}\"")?;
+        if let Some(more) = more {
+            writeln!(out, "{more}")?;
+        }
+    }
+    Ok(())
+}
+
+/// `format` of `trawl:format/format@1.0.0`.
+fn kind_of(export: &str) -> Option<&str> {
+    export.strip_prefix("trawl:")?.split('/').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_lines_for_the_manifest() {
+        let component = Component {
+            name: "shout".to_owned(),
+            path: "/p/shout.wasm".into(),
+            bytes: 1234,
+            exports: vec!["trawl:format/format@1.0.0".to_owned()],
+        };
+        let mut out = Vec::new();
+        tell(&component, None, &mut out).expect("a buffer takes all");
+        let text = String::from_utf8(out).expect("text");
+        let manifest = text.split("for plugins.toml:").nth(1).expect("the lines");
+        let manifest: toml::Table = toml::from_str(manifest).expect("parses");
+        assert_eq!(manifest["format"][0]["name"].as_str(), Some("shout"));
+        assert!(text.starts_with("/p/shout.wasm (1234 bytes)\n"), "{text}");
+    }
+}

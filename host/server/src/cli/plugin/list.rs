@@ -1,0 +1,81 @@
+//! `trawl plugin list`: what a running server has in effect, or what a manifest gives, loaded as the server loads it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::crate_dir;
+use crate::cli::{plugins_file, runtime};
+use trawl_control::{Operator, Reply, Request};
+use trawl_plugins::{Plugins, PluginsConfig};
+
+/// Where to look.
+pub(super) struct Source {
+    /// A manifest to load whatever runs.
+    pub(super) manifest: Option<PathBuf>,
+    /// The data directory of a server to ask.
+    pub(super) data: PathBuf,
+    /// Folder for compiled code.
+    pub(super) cache_dir: Option<PathBuf>,
+}
+
+pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let running = match &source.manifest {
+        Some(_) => None,
+        None => runtime()?.block_on(of_server(&source.data))?,
+    };
+    let status = match running {
+        Some(status) => status,
+        None => of_manifest(source)?,
+    };
+    if let Some(reason) = status["last_error"]["reason"].as_str() {
+        eprintln!("the files as they are now are not in effect: {reason}");
+    }
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&status["plugins"])?)?;
+        return Ok(());
+    }
+    tell(status["plugins"].as_array().map_or(&[], Vec::as_slice), out)
+}
+
+/// What the server that uses this data directory tells; `None` when none does.
+async fn of_server(data: &Path) -> anyhow::Result<Option<Value>> {
+    let Some(mut server) = Operator::beside(data).await else {
+        return Ok(None);
+    };
+    match server.ask(Request::Plugins {}).await? {
+        Reply::Plugins(status) => Ok(Some(status)),
+        reply => anyhow::bail!("the running server answered something else: {reply:?}"),
+    }
+}
+
+fn of_manifest(source: Source) -> anyhow::Result<Value> {
+    let config = PluginsConfig {
+        manifest: plugins_file(source.manifest)?,
+        cache_dir: crate_dir::cache(source.cache_dir)?,
+    };
+    Ok(serde_json::to_value(Plugins::start(config)?.status())?)
+}
+
+fn tell(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
+    if plugins.is_empty() {
+        writeln!(out, "no plugins")?;
+    }
+    for plugin in plugins {
+        let text = |field: &str| plugin[field].as_str().unwrap_or_default();
+        let size = plugin["size_bytes"]
+            .as_u64()
+            .unwrap_or_default()
+            .div_ceil(1024);
+        writeln!(
+            out,
+            "{:<10} {:<20} {:<8} {size:>6} KiB  {}",
+            text("kind"),
+            text("name"),
+            text("version"),
+            text("summary")
+        )?;
+    }
+    Ok(())
+}

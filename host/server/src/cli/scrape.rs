@@ -1,0 +1,55 @@
+//! `trawl scrape URL`: one page to standard output, without a server.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use clap::Args;
+
+use super::engine_args::{EngineArgs, RequestMode};
+use super::output_args::OutputArgs;
+use crate::app::Engine;
+use trawl_billing::Tariff;
+use trawl_engine::page::{self, RunContext};
+use trawl_net::fetch::CookieJar;
+
+/// Options of `trawl scrape`.
+#[derive(Debug, Args)]
+pub(super) struct ScrapeArgs {
+    /// The page's address; `https://` may be left out.
+    url: String,
+    /// How the page may be fetched.
+    #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
+    request: RequestMode,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
+    let request = request(&args)?;
+    let (config, manifest) = args.engine.load()?;
+    let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
+    let registry = engine.plugins.snapshot();
+    let mut plans = trawl_wire::plan(&request, &*registry)?;
+    let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
+        bail!("name one page at a time")
+    };
+    let context = RunContext {
+        registry,
+        jar: Arc::new(CookieJar::new()),
+        owner: String::new(),
+        tariff: Tariff::FlatRate,
+    };
+    let (outcome, _) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    engine.close().await;
+    args.output.print(outcome)
+}
+
+fn request(args: &ScrapeArgs) -> anyhow::Result<serde_json::Value> {
+    let mut request = args.output.request()?;
+    request["url"] = args.url.as_str().into();
+    request["request"] = args.request.name().into();
+    request["binary"] = (args.output.format == "screenshot" && !args.output.prints_entry()).into();
+    Ok(request)
+}

@@ -1,0 +1,108 @@
+//! `trawl serve`: the server from first start to last request.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::engine_args::EngineArgs;
+use crate::app::{App, Paths};
+use crate::config::LISTEN_DEFAULT;
+use trawl_model::Nanodollars;
+use trawl_net::egress::SAMPLE_HOST;
+
+/// The account that the first start makes.
+const FIRST_ACCOUNT: &str = "default";
+/// What it starts with, in dollars: enough for a long look around.
+const FIRST_BALANCE: Nanodollars = Nanodollars(25 * trawl_model::money::PER_DOLLAR);
+
+/// Options of `trawl serve`.
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// Address and port to serve on.
+    #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
+    listen: SocketAddr,
+    /// Data directory; made when missing.
+    #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
+    trawl_telemetry::start_logs(super::log_filter().as_deref())?;
+    trawl_telemetry::start_metrics()?;
+    let (config, plugins) = args.engine.load()?;
+    let listener = TcpListener::bind(args.listen).await.with_context(|| {
+        format!(
+            "cannot listen on `{}`; choose another address with `--listen`",
+            args.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    let places = Paths {
+        data: args.data,
+        plugins,
+    };
+    let app = App::build(config, &places).await?;
+    greet(&app, address).await?;
+    let stopping = Arc::clone(&app);
+    let signals = tokio::spawn(async move {
+        if told_to_stop().await.is_ok() {
+            tracing::info!("stopping: no new requests, those in flight may end");
+            stopping.stop();
+        }
+    });
+    let served = app.serve(listener).await;
+    signals.abort();
+    served
+}
+
+/// On the first start makes an account, and shows its key this one time; says how to get a page.
+async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
+    let billing = app.billing();
+    let is_first = billing.accounts().is_empty();
+    let key = if is_first {
+        let (_, key) = billing.create_account(FIRST_ACCOUNT, FIRST_BALANCE).await?;
+        Some(key)
+    } else {
+        None
+    };
+    let admin = app.new_admin_key().map(|key| key.expose());
+    let shown = key.as_ref().map_or("$TRAWL_KEY", |key| key.expose());
+    let mut lines = vec![format!("\nTrawl serves on http://{address}")];
+    match &key {
+        Some(key) => lines.push(format!(
+            "\nAccount `{FIRST_ACCOUNT}` was made with a balance of {FIRST_BALANCE}. Its key is shown only now:\n\n    {}",
+            key.expose()
+        )),
+        None => lines.push(format!(
+            "Keys are shown only when they are made; another one: trawl account key create {FIRST_ACCOUNT}"
+        )),
+    }
+    if let Some(admin) = admin {
+        lines.push(format!(
+            "\nThe operator's own key, for /admin, GET /providers and /metrics from elsewhere, is shown only now:\n\n    {admin}"
+        ));
+    }
+    lines.push(format!(
+        "\nTry it (the sample site is part of the server, so this works without a network):\n\n    \
+         curl -s http://{address}/scrape -H 'Authorization: Bearer {shown}' -H 'Content-Type: application/json' \
+         -d '{{\"url\":\"http://{SAMPLE_HOST}/\",\"return_format\":\"markdown\"}}'\n"
+    ));
+    super::print(&lines.join("\n"))
+}
+
+async fn told_to_stop() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Databases of earlier and later versions.
+
+use std::path::Path;
+
+use super::*;
+use crate::sqlite::SqliteStore;
+use crate::{DataDir, Store};
+
+async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
+}
+
+async fn execute(directory: &Path, sql: &'static str) -> Result<(), sqlx::Error> {
+    let options = sqlx::sqlite::SqliteConnectOptions::new()
+        .filename(directory.join("trawl.db"))
+        .create_if_missing(true);
+    let mut connection = SqliteConnection::connect_with(&options).await?;
+    sqlx::raw_sql(sql).execute(&mut connection).await?;
+    connection.close().await
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_untouched() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    drop(open(directory.path()).await.expect("a new store"));
+    let newer = execute(directory.path(), "PRAGMA user_version = 99").await;
+    newer.expect("a database of the future");
+    let refusal = open(directory.path()).await.expect_err("refused");
+    assert_eq!(
+        refusal.to_string(),
+        "the database has schema version 99, this program knows versions up to 6: use the newer program that wrote it"
+    );
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_version_goes_on() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    execute(directory.path(), VERSION_1).await.expect("tables");
+    let rows = "PRAGMA user_version = 1; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
+    execute(directory.path(), rows).await.expect("an account");
+    for _ in 0..2 {
+        let store = open(directory.path()).await.expect("brought up to date");
+        let accounts = store.accounts().await.expect("accounts");
+        assert_eq!(accounts[0].balance.0, 5);
+        assert_eq!(store.unfinished_crawls().await.expect("none"), []);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_of_the_third_version_moves_whole() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in [VERSION_1, VERSION_2, VERSION_3] {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 3; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0), ('b', 'b', 0);
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 500, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0);
+        INSERT INTO entries VALUES (2, 'r:1', 'a', 'reserve', 0, 90, '1', 'x', 'u', 0, 0, 0, 0, 0, 0, '', 1);
+        INSERT INTO entries VALUES (3, 's:1', 'a', 'post', -30, -90, '1', 'x', 'u', 0, 10, 0, 20, 0, 0, '', 2);
+        INSERT INTO entries VALUES (5, 'r:p:2/1', 'a', 'reserve', 0, 70, 'p:2', 'y', '', 0, 0, 0, 0, 0, 0, '', 3);
+        INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'queued', NULL, 0, NULL, 0, 0, 0, 0)";
+    execute(directory.path(), rows).await.expect("an account");
+    for _ in 0..2 {
+        let store = open(directory.path()).await.expect("brought up to date");
+        let accounts = store.accounts().await.expect("accounts");
+        let sums: Vec<_> = accounts
+            .iter()
+            .map(|account| (account.balance.0, account.held.0))
+            .collect();
+        assert_eq!(sums, [(470, 70), (0, 0)]);
+        let audit = store.audit().await.expect("an audit");
+        assert_eq!((audit.disagreements, audit.n_entries), (Vec::new(), 4));
+        let post = store.entry("s:1").await.expect("read").expect("a post");
+        assert_eq!((post.seq, post.entry.charge.total().0), (3, 30));
+        let open = store.open_reserves().await.expect("a search");
+        assert_eq!((open.len(), open[0].held.0), (1, 70));
+        let crawls = store.unfinished_crawls().await.expect("crawls");
+        assert_eq!(crawls[0].terms, trawl_model::Terms::PayAsYouGo);
+        assert_eq!(store.subscriptions().await.expect("none"), []);
+        store.close().await;
+    }
+    for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
+        let refusal = execute(directory.path(), sql).await.expect_err("final");
+        assert!(refusal.to_string().contains("ledger entries are final"));
+    }
+    let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
+    execute(directory.path(), seats).await.expect("a new kind");
+    let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
+    let refusal = execute(directory.path(), too_much).await;
+    refusal.expect_err("what is set aside is not spent");
+    let store = open(directory.path()).await.expect("the same");
+    let audit = store.audit().await.expect("an audit");
+    assert_eq!(audit.disagreements, []);
+}
+
+#[tokio::test]
+async fn keys_and_pages_of_the_fourth_version_are_kept() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in [VERSION_1, VERSION_2, VERSION_3, VERSION_4] {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 4; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO keys VALUES ('tr_1', 'a', zeroblob(32), 1, NULL), ('tr_2', 'a', x'0101010101010101010101010101010101010101010101010101010101010101', 2, 3);
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 500, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0);
+        INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'ended', NULL, 0, 5, 1, 0, 9, 7, 'pay_as_you_go');
+        INSERT INTO crawl_urls VALUES (1, 0, 'http://a.example/', 0, 1);
+        INSERT INTO crawl_pages VALUES (1, 1, 0, 200, 0, 0, 9)";
+    execute(directory.path(), rows).await.expect("an account");
+    for _ in 0..2 {
+        let store = open(directory.path()).await.expect("brought up to date");
+        let keys = store.keys().await.expect("keys");
+        assert_eq!(
+            (keys.len(), keys[0].name.as_str(), keys[0].last_used),
+            (1, "", None)
+        );
+        let account = keys[0].account.clone();
+        let all = store.records().all_keys(&account).await.expect("keys");
+        assert_eq!(all[1].revoked, Some(trawl_model::clock::Timestamp(3)));
+        let accounts = store.accounts().await.expect("accounts");
+        assert_eq!(accounts[0].notice, crate::Notice::default());
+        let pages = store.crawl_pages("c", 0, 9).await.expect("pages");
+        assert_eq!((pages.len(), pages[0].at, pages[0].cost.0), (1, None, 0));
+        assert_eq!(store.records().prices().await.expect("none"), []);
+        let audit = store.audit().await.expect("an audit");
+        assert_eq!((audit.disagreements, audit.n_entries), (Vec::new(), 1));
+        store.close().await;
+    }
+    let old = "INSERT INTO price_history VALUES (1, 2, '{}')";
+    execute(directory.path(), old).await.expect("a row");
+    for sql in [
+        "UPDATE price_history SET prices = ''",
+        "DELETE FROM price_history",
+    ] {
+        let refusal = execute(directory.path(), sql).await.expect_err("final");
+        assert!(refusal.to_string().contains("past prices are final"));
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_refused() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let other = execute(directory.path(), "CREATE TABLE bookmarks (url TEXT)").await;
+    other.expect("a database of another program");
+    let refusal = open(directory.path()).await.expect_err("refused");
+    assert!(matches!(refusal, StoreError::NotOurs));
+
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let text = "this is no database at all, but it is long enough to be one".repeat(100);
+    std::fs::write(directory.path().join("trawl.db"), text).expect("a text file");
+    let refusal = open(directory.path()).await.expect_err("refused");
+    assert!(matches!(refusal, StoreError::NotOurs));
+}
+
+#[tokio::test]
+async fn ledger_entries_are_final() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    drop(open(directory.path()).await.expect("a new store"));
+    let sql = "INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0, 0, 0)";
+    execute(directory.path(), sql).await.expect("an entry");
+    for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
+        let refusal = execute(directory.path(), sql).await.expect_err("final");
+        assert!(refusal.to_string().contains("ledger entries are final"));
+    }
+}

@@ -1,0 +1,75 @@
+//! Subscriptions: a row an account, written together with its charge.
+
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+
+use super::{column, failed_to, ledger};
+use crate::{AccountId, Entry, StoreError, Subscription, SubscriptionState, Written};
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+
+const DOING: &str = "write a subscription";
+
+pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<Subscription>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM subscriptions ORDER BY account")
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("read the subscriptions"))?;
+    rows.iter().map(subscription).collect()
+}
+
+/// Writes the row and its charge, or neither: a charge that stands already or is refused leaves the row as it is.
+pub(super) async fn save(
+    connection: &mut SqliteConnection,
+    row: &Subscription,
+    charge: Option<&Entry>,
+) -> Result<Written, StoreError> {
+    let failed = failed_to(DOING);
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    if let Some(charge) = charge {
+        match ledger::insert_one(&mut transaction, charge).await? {
+            Written::New => {}
+            unchanged => {
+                transaction.rollback().await.map_err(&failed)?;
+                return Ok(unchanged);
+            }
+        }
+    }
+    sqlx::query(
+        "INSERT INTO subscriptions (account, seats, next_seats, begun, period_from, period_to, price, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (account) DO UPDATE SET seats = excluded.seats, next_seats = excluded.next_seats,
+         begun = excluded.begun, period_from = excluded.period_from, period_to = excluded.period_to,
+         price = excluded.price, state = excluded.state",
+    )
+    .bind(row.account.as_str())
+    .bind(row.seats)
+    .bind(row.next_seats)
+    .bind(row.begun.0)
+    .bind(row.from.0)
+    .bind(row.to.0)
+    .bind(row.price.0)
+    .bind(row.state.name())
+    .execute(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    transaction.commit().await.map_err(&failed)?;
+    Ok(Written::New)
+}
+
+fn subscription(row: &SqliteRow) -> Result<Subscription, StoreError> {
+    let state: &str = column(row, "state")?;
+    Ok(Subscription {
+        account: AccountId::new(column::<&str>(row, "account")?),
+        seats: column(row, "seats")?,
+        next_seats: column(row, "next_seats")?,
+        begun: Timestamp(column(row, "begun")?),
+        from: Timestamp(column(row, "period_from")?),
+        to: Timestamp(column(row, "period_to")?),
+        price: Nanodollars(column(row, "price")?),
+        state: SubscriptionState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
+    })
+}

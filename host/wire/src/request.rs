@@ -1,0 +1,184 @@
+//! The request object of `/scrape`, `/links` and everything that shares their parameters.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::fields::WireObject;
+use super::values::{
+    CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
+    RouterForm, WaitForForm,
+};
+
+/// One request object. Every field may be missing or `null`. Spec S5.
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
+pub struct ScrapeRequest {
+    /// One address, or several separated by commas. A missing scheme is `https`. Everything but this may be left out.
+    #[schema(example = "https://example.com", min_length = 1)]
+    pub url: Option<String>,
+    /// `smart` (default), `http` or `browser`.
+    #[schema(example = "http")]
+    pub request: Option<String>,
+    /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any loaded format; or a list.
+    pub return_format: Option<FormatNames>,
+    /// Options objects by format name.
+    #[schema(value_type = Option<Object>)]
+    pub format_options: Option<Map<String, Value>>,
+    /// Loaded filters by name, each with its options object.
+    #[schema(value_type = Option<Object>)]
+    pub filters: Option<Map<String, Value>>,
+    /// Loaded extractors by name, each with its options object; results stand under `extracted`.
+    #[schema(value_type = Option<Object>)]
+    pub extractors: Option<Map<String, Value>>,
+    /// `words`, `sentences`, `lines`, `none`, a loaded chunker, or `{"type", "value"}`.
+    pub chunking_alg: Option<ChunkingForm>,
+    /// Most bytes of `content`, cut at a character boundary.
+    pub max_size: Option<u64>,
+    /// Add `metadata`.
+    pub metadata: Option<bool>,
+    /// Add `links`.
+    pub return_page_links: Option<bool>,
+    /// Add `headers`.
+    pub return_headers: Option<bool>,
+    /// Add `cookies`.
+    pub return_cookies: Option<bool>,
+    /// Add `json_data`.
+    pub return_json_data: Option<bool>,
+    /// Named fields by selector; both shapes of the selector map.
+    #[schema(value_type = Option<Object>)]
+    pub css_extraction_map: Option<Map<String, Value>>,
+    /// Tell in `metadata.hidden_text` what the page hides from its readers.
+    pub return_hidden_text: Option<bool>,
+    /// A rule that changes the addresses a page links to: `{"type": "replace", "find", "replace", "host"}` or
+    /// `{"type": "regex", "pattern", "replace", "host"}`.
+    #[schema(value_type = Option<Object>)]
+    pub link_rewrite: Option<Map<String, Value>>,
+    /// Main body only.
+    pub readability: Option<bool>,
+    /// Leaner HTML from the format `html`.
+    pub clean_html: Option<bool>,
+    /// Keep only what this CSS selector matches.
+    pub root_selector: Option<String>,
+    /// Drop what this CSS selector matches.
+    pub exclude_selector: Option<String>,
+    /// Drop images.
+    pub filter_images: Option<bool>,
+    /// Drop images.
+    pub filter_output_images: Option<bool>,
+    /// Drop inline SVG.
+    pub filter_svg: Option<bool>,
+    /// Drop inline SVG.
+    pub filter_output_svg: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    pub filter_main_only: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    pub filter_output_main_only: Option<bool>,
+    /// Seconds for the whole page, 5 to 255; above that milliseconds.
+    pub request_timeout: Option<u64>,
+    /// Headers for the target's origin.
+    pub headers: Option<HeaderMap>,
+    /// Cookies for the target's origin.
+    pub cookies: Option<CookiesForm>,
+    /// Value of `User-Agent`.
+    pub user_agent: Option<String>,
+    /// Value of `Accept-Language`.
+    #[schema(example = "de-DE")]
+    pub locale: Option<String>,
+    /// Two letters, for proxy pools that have the country.
+    pub country_code: Option<String>,
+    /// `standard`, `isp` or `residential`.
+    pub proxy: Option<String>,
+    /// Whether robots.txt decides; `false` for scrapes.
+    pub respect_robots: Option<bool>,
+    /// Whether a stored page may serve.
+    pub cache: Option<CacheForm>,
+    /// Most credits a single page may cost; 10,000 are a dollar.
+    pub max_credits_per_page: Option<u64>,
+    /// Provider routing.
+    pub router: Option<RouterForm>,
+
+    /// Crawl: most pages.
+    pub limit: Option<u64>,
+    /// Crawl: most hops from the seed.
+    pub depth: Option<u64>,
+    /// Crawl: most pages by path prefix.
+    pub budget: Option<BTreeMap<String, u64>>,
+    /// Crawl: most credits of the whole run.
+    pub max_credits_allowed: Option<u64>,
+    /// Crawl: milliseconds between requests to one host.
+    pub delay: Option<u64>,
+    /// Crawl: most pages in flight.
+    pub concurrency_limit: Option<u64>,
+    /// Crawl: time of the whole run.
+    #[schema(value_type = Option<Object>)]
+    pub crawl_timeout: Option<Map<String, Value>>,
+    /// Crawl: follow links onto subdomains.
+    pub subdomains: Option<bool>,
+    /// Crawl: follow sister domains.
+    pub tld: Option<bool>,
+    /// Crawl: domains that belong to the crawl.
+    pub external_domains: Option<DomainsForm>,
+    /// Crawl: paths left out.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub blacklist: Option<List<String>>,
+    /// Crawl: paths taken.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub whitelist: Option<List<String>>,
+    /// Crawl: seed the queue from the sitemap.
+    pub sitemap: Option<bool>,
+    /// Crawl: the sitemap alone.
+    pub sitemap_only: Option<bool>,
+    /// Crawl: where the sitemap is.
+    pub sitemap_path: Option<String>,
+    /// Crawl: where the sitemaps are.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub sitemaps: Option<List<String>>,
+    /// Answer at once and work on.
+    pub run_in_background: Option<bool>,
+    /// Crawl: where events go.
+    #[schema(value_type = Option<Object>)]
+    pub webhooks: Option<Map<String, Value>>,
+    /// Crawl: where events go.
+    #[schema(value_type = Option<Object>)]
+    pub webhook: Option<Map<String, Value>>,
+
+    /// Browser: script run before the page's own.
+    pub evaluate_on_new_document: Option<String>,
+    /// Browser: steps by path.
+    #[schema(value_type = Option<Object>)]
+    pub automation_scripts: Option<Map<String, Value>>,
+    /// Browser: scripts run after load, by path.
+    #[schema(value_type = Option<Object>)]
+    pub execution_scripts: Option<Map<String, Value>>,
+    /// Browser: what to wait for.
+    pub wait_for: Option<WaitForForm>,
+    /// Browser: milliseconds to keep scrolling.
+    pub scroll: Option<u64>,
+    /// Browser: size of the window.
+    #[schema(value_type = Option<Object>)]
+    pub viewport: Option<Map<String, Value>>,
+    /// Browser: load no advertisements.
+    pub block_ads: Option<bool>,
+    /// Browser: load no images.
+    pub block_images: Option<bool>,
+    /// Browser: load no style sheets.
+    pub block_stylesheets: Option<bool>,
+    /// Browser: load everything.
+    pub full_resources: Option<bool>,
+
+    /// Screenshot: the whole page (default) rather than the window.
+    pub full_page: Option<bool>,
+    /// Screenshot: a transparent background.
+    pub omit_background: Option<bool>,
+    /// Screenshot: a part of the page.
+    pub clip: Option<ClipForm>,
+    /// Screenshot: `content` as integers rather than base64.
+    pub binary: Option<bool>,
+}
+
+impl WireObject for ScrapeRequest {
+    const LARGE_FIELDS: &'static [&'static str] = &["url"];
+}

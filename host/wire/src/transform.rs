@@ -1,0 +1,247 @@
+//! The request object of `/transform`.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::fields::{WireError, WireObject, objects, read};
+use super::ignored::{self, Without};
+use super::into_plan::{RequestError, Verb, output_plan};
+use super::request::ScrapeRequest;
+use super::values::{ChunkingForm, FormatNames, List, SourceForm};
+use trawl_plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
+
+/// Most bytes of all sources together, decoded from JSON. Decision D63.
+const SOURCE_BYTES_MAX: usize = 10_000_000;
+
+/// Pages handed in, and what to make of them.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown"}))]
+pub struct TransformRequest {
+    /// The pages.
+    #[schema(value_type = Vec<TransformItem>)]
+    data: Option<List<TransformItem>>,
+    /// A format or a list of them, as for `/scrape`.
+    return_format: Option<FormatNames>,
+    /// Options objects by format name.
+    #[schema(value_type = Option<Object>)]
+    format_options: Option<Map<String, Value>>,
+    /// Loaded filters by name, each with its options object.
+    #[schema(value_type = Option<Object>)]
+    filters: Option<Map<String, Value>>,
+    /// Loaded extractors by name, each with its options object; results stand under `extracted`.
+    #[schema(value_type = Option<Object>)]
+    extractors: Option<Map<String, Value>>,
+    /// Main body only.
+    readability: Option<bool>,
+    /// Leaner HTML from the format `html`.
+    clean_html: Option<bool>,
+    /// Keep only what this CSS selector matches.
+    root_selector: Option<String>,
+    /// Drop what this CSS selector matches.
+    exclude_selector: Option<String>,
+    /// Drop images.
+    filter_images: Option<bool>,
+    /// Drop images.
+    filter_output_images: Option<bool>,
+    /// Drop inline SVG.
+    filter_svg: Option<bool>,
+    /// Drop inline SVG.
+    filter_output_svg: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    filter_main_only: Option<bool>,
+    /// Drop navigation, headers, footers and asides.
+    filter_output_main_only: Option<bool>,
+    /// How to split the content.
+    chunking_alg: Option<ChunkingForm>,
+    /// Most bytes of one content, cut at a character boundary.
+    max_size: Option<u64>,
+    /// Add `metadata`.
+    metadata: Option<bool>,
+    /// Add `links`.
+    return_page_links: Option<bool>,
+    /// Add `json_data`.
+    return_json_data: Option<bool>,
+    /// Add `css_extracted`: named fields by selector; both shapes of the selector map.
+    #[schema(value_type = Option<Object>)]
+    css_extraction_map: Option<Map<String, Value>>,
+    /// Tell in `metadata.hidden_text` what a page hides from its readers.
+    return_hidden_text: Option<bool>,
+    /// A rule that changes the addresses in `links`, as for `/scrape`.
+    #[schema(value_type = Option<Object>)]
+    link_rewrite: Option<Map<String, Value>>,
+}
+
+/// One page handed in.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct TransformItem {
+    /// Its HTML: text, or a list of byte values.
+    html: Option<SourceForm>,
+    /// The same under another name.
+    content: Option<SourceForm>,
+    /// What relative addresses resolve against.
+    url: Option<String>,
+}
+
+impl WireObject for TransformRequest {
+    const LARGE_FIELDS: &'static [&'static str] = &["data"];
+}
+
+impl TransformRequest {
+    /// The same wishes as of a page that is fetched.
+    fn into_wish(self) -> ScrapeRequest {
+        ScrapeRequest {
+            return_format: self.return_format,
+            format_options: self.format_options,
+            filters: self.filters,
+            extractors: self.extractors,
+            readability: self.readability,
+            clean_html: self.clean_html,
+            root_selector: self.root_selector,
+            exclude_selector: self.exclude_selector,
+            filter_images: self.filter_images,
+            filter_output_images: self.filter_output_images,
+            filter_svg: self.filter_svg,
+            filter_output_svg: self.filter_output_svg,
+            filter_main_only: self.filter_main_only,
+            filter_output_main_only: self.filter_output_main_only,
+            chunking_alg: self.chunking_alg,
+            max_size: self.max_size,
+            metadata: self.metadata,
+            return_page_links: self.return_page_links,
+            return_json_data: self.return_json_data,
+            css_extraction_map: self.css_extraction_map,
+            return_hidden_text: self.return_hidden_text,
+            link_rewrite: self.link_rewrite,
+            ..ScrapeRequest::default()
+        }
+    }
+}
+
+/// The plan of a request body.
+///
+/// # Errors
+/// See [`RequestError`].
+pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPlan, RequestError> {
+    let objects = objects(body, 1)?;
+    let [object] = objects.as_slice() else {
+        return Err(WireError::body("expected one JSON object").into());
+    };
+    let sent = read::<TransformRequest>(object)?;
+    let mut ignored = Vec::new();
+    let nothing = Without {
+        crawl: true,
+        browser: true,
+        picture: true,
+    };
+    ignored::collect(&[], sent.unknown, nothing, &mut ignored);
+    let mut request = sent.value;
+    let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
+    let output = output_plan(request.into_wish(), Verb::Scrape, catalog, &mut ignored)?;
+    Ok(TransformPlan {
+        sources,
+        output,
+        ignored,
+    })
+}
+
+fn sources(items: Vec<TransformItem>) -> Result<Vec<TransformSource>, RequestError> {
+    if items.is_empty() {
+        return Err(PlanError::new("data", "is missing or empty, send at least one page").into());
+    }
+    let sources = items
+        .into_iter()
+        .map(source)
+        .collect::<Result<Vec<_>, _>>()?;
+    let bytes: usize = sources.iter().map(|source| source.html.len()).sum();
+    if bytes > SOURCE_BYTES_MAX {
+        return Err(RequestError::TooLarge(SOURCE_BYTES_MAX));
+    }
+    Ok(sources)
+}
+
+fn source(item: TransformItem) -> Result<TransformSource, PlanError> {
+    let html = item.html.or(item.content);
+    let html =
+        html.ok_or_else(|| PlanError::new("data", "an item has neither `html` nor `content`"))?;
+    let url = item
+        .url
+        .as_deref()
+        .map(str::trim)
+        .filter(|url| !url.is_empty());
+    let url = url.map(address::parse).transpose();
+    Ok(TransformSource {
+        html: Bytes::from(html.0),
+        url: url.map_err(|failure| PlanError::new("data", format!("`url`: {failure}")))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use trawl_plan::testing::FakeCatalog;
+
+    fn plan(body: Value) -> Result<TransformPlan, String> {
+        transform_plan(body.to_string().as_bytes(), &FakeCatalog).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn sources_are_text_or_bytes() {
+        let body = json!({
+            "data": [{"html": "<p>ü", "url": "a.com/x"}, {"content": [60, 112, 62]}, {"html": "", "content": "x"}],
+            "return_format": "markdown", "model": "x",
+        });
+        let plan = plan(body).expect("a good request");
+        let sources: Vec<&[u8]> = plan
+            .sources
+            .iter()
+            .map(|source| source.html.as_ref())
+            .collect();
+        assert_eq!(sources, ["<p>ü".as_bytes(), b"<p>", b""]);
+        assert_eq!(
+            plan.sources[0].url.as_ref().map(|url| url.as_str()),
+            Some("https://a.com/x")
+        );
+        assert_eq!(plan.output.formats[0].name, "markdown");
+        assert_eq!(plan.ignored, ["model"]);
+    }
+
+    #[test]
+    fn bad_requests_are_refused() {
+        let check = |body: Value, expected: &str| {
+            let error = plan(body.clone()).expect_err("a bad request");
+            assert!(error.contains(expected), "{body}: {error}");
+        };
+        check(json!({}), "data: is missing");
+        check(json!({"data": []}), "data: is missing");
+        check(json!({"data": [{}]}), "neither `html` nor `content`");
+        check(
+            json!({"data": [{"html": 3}]}),
+            "Deserialization error: data: ",
+        );
+        check(
+            json!({"data": [{"html": [256]}]}),
+            "Deserialization error: data: ",
+        );
+        check(
+            json!({"data": [{"html": "", "url": "file:///x"}]}),
+            "data: `url`",
+        );
+        check(
+            json!({"data": [{"html": ""}], "return_format": "pdf"}),
+            "return_format: ",
+        );
+        check(json!([{"data": []}, {}]), "more than 1 request objects");
+        check(
+            json!({"data": vec![json!({}); 10_001]}),
+            "more than 10000 items",
+        );
+        check(
+            json!({"data": [{"html": "x".repeat(10_000_001)}]}),
+            "10000000 bytes",
+        );
+    }
+}

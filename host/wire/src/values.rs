@@ -1,0 +1,265 @@
+//! Values of the wire that have more than one form.
+
+use std::collections::BTreeMap;
+
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use trawl_model::secret::Secret;
+use trawl_plan::router::RouterWish;
+
+/// Most items of any list in a request, so that a small body cannot become a large list of large items.
+pub(crate) const ITEMS_MAX: usize = 10_000;
+
+/// A list of at most [`ITEMS_MAX`] items.
+#[derive(Debug, PartialEq, Eq)]
+pub struct List<T>(pub(crate) Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Items<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    if list.len() == ITEMS_MAX {
+                        return Err(de::Error::custom(format!("more than {ITEMS_MAX} items")));
+                    }
+                    list.push(item);
+                }
+                Ok(list)
+            }
+        }
+
+        deserializer
+            .deserialize_seq(Items(std::marker::PhantomData))
+            .map(List)
+    }
+}
+
+/// `return_format`: one name or several.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a string or a list of strings")]
+pub enum FormatNames {
+    /// `content` is that format.
+    One(String),
+    /// `content` is an object keyed by format.
+    #[schema(value_type = Vec<String>)]
+    Many(List<String>),
+}
+
+/// `chunking_alg`: a name, or an object with `type` and the chunker's options.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a string or an object with `type` and `value`"
+)]
+pub enum ChunkingForm {
+    /// The name alone.
+    Name(String),
+    /// The name as `type`, and options such as `value`.
+    #[schema(value_type = Object)]
+    Options(Map<String, Value>),
+}
+
+/// `cache`: on or off, or with its parts.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
+)]
+pub enum CacheForm {
+    /// On or off.
+    Switch(bool),
+    /// On, with parts.
+    Parts {
+        /// Milliseconds; 0 asks for a fresh page.
+        max_age: Option<u64>,
+        /// Whether an older page may serve when the site fails.
+        allow_stale: Option<bool>,
+        /// Whether a stored page may stand in for a rendered one.
+        skip_browser: Option<bool>,
+    },
+}
+
+/// `cookies`: the line of a `Cookie` header, or a list.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum CookiesForm {
+    /// `a=b; c=d`
+    Line(String),
+    /// One item a cookie.
+    #[schema(value_type = Vec<CookieForm>)]
+    List(List<CookieForm>),
+}
+
+/// One cookie.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum CookieForm {
+    /// `a=b`
+    Line(String),
+    /// Name and value; other attributes have no meaning for a single request.
+    Pair {
+        /// Name.
+        name: String,
+        /// Value.
+        value: String,
+    },
+}
+
+/// `headers`: name and value. No `Debug`: the values may be secrets.
+#[derive(ToSchema)]
+#[schema(value_type = Object)]
+pub struct HeaderMap(pub(crate) Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for HeaderMap {
+    /// Decision D29: numbers and booleans are sent as they are written, `null` leaves a header out.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut pairs = Vec::new();
+        for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
+            match value {
+                Value::Null => {}
+                Value::String(text) => pairs.push((name, text)),
+                Value::Bool(_) | Value::Number(_) => pairs.push((name, value.to_string())),
+                Value::Array(_) | Value::Object(_) => {
+                    return Err(de::Error::custom("a value is not a string"));
+                }
+            }
+        }
+        Ok(Self(pairs))
+    }
+}
+
+/// `wait_for`: a delay in milliseconds or conditions.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a number of milliseconds or an object")]
+pub enum WaitForForm {
+    /// Milliseconds.
+    Delay(u64),
+    /// Conditions.
+    #[schema(value_type = Object)]
+    Conditions(Map<String, Value>),
+}
+
+impl From<WaitForForm> for Value {
+    fn from(form: WaitForForm) -> Self {
+        match form {
+            WaitForForm::Delay(millis) => millis.into(),
+            WaitForForm::Conditions(conditions) => conditions.into(),
+        }
+    }
+}
+
+/// `clip`: a part of a page in CSS pixels.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClipForm {
+    /// From the left.
+    #[serde(default)]
+    pub x: u32,
+    /// From the top.
+    #[serde(default)]
+    pub y: u32,
+    /// To the right of `x`.
+    pub width: u32,
+    /// Down from `y`.
+    pub height: u32,
+}
+
+/// `external_domains`: a list, or all.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged, expecting = "expected a list of strings or a boolean")]
+pub enum DomainsForm {
+    /// `true` is all domains.
+    All(bool),
+    /// Host names and regular expressions.
+    #[schema(value_type = Vec<String>)]
+    Some(List<String>),
+}
+
+/// `router`: provider routing. Its secrets become [`Secret`]s while they are read.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct RouterForm {
+    /// `fallback`, `first` or `off`.
+    mode: Option<String>,
+    /// Preferred provider.
+    provider: Option<String>,
+    /// The key of that provider.
+    #[schema(value_type = Option<String>)]
+    token: Option<SecretText>,
+    /// Keys by credential name.
+    #[schema(value_type = Option<Object>)]
+    credentials: Option<BTreeMap<String, Option<SecretText>>>,
+    /// `any` or `own`.
+    funding: Option<String>,
+}
+
+impl RouterForm {
+    /// The wish; blank secrets count as absent.
+    pub fn into_wish(self) -> RouterWish {
+        let sent = self.credentials.unwrap_or_default().into_iter();
+        let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
+        RouterWish {
+            mode: self.mode,
+            provider: self.provider,
+            funding: self.funding,
+            token: self.token.and_then(|token| token.0),
+            credentials: credentials.collect(),
+        }
+    }
+}
+
+/// A secret without the blanks around it; `None` when nothing is left.
+#[derive(Debug)]
+struct SecretText(Option<Secret>);
+
+impl<'de> Deserialize<'de> for SecretText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = zeroize::Zeroizing::new(String::deserialize(deserializer)?);
+        let text = text.trim();
+        Ok(Self((!text.is_empty()).then(|| Secret::new(text))))
+    }
+}
+
+/// A page's source in `/transform`: text, or a list of byte values.
+#[derive(ToSchema)]
+#[schema(value_type = String)]
+pub(crate) struct SourceForm(pub(crate) Vec<u8>);
+
+impl<'de> Deserialize<'de> for SourceForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Source;
+
+        impl<'de> Visitor<'de> for Source {
+            type Value = SourceForm;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string or a list of byte values")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceForm, E> {
+                Ok(SourceForm(text.as_bytes().to_vec()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SourceForm, A::Error> {
+                let mut bytes = Vec::new();
+                while let Some(byte) = items.next_element()? {
+                    bytes.push(byte);
+                }
+                Ok(SourceForm(bytes))
+            }
+        }
+
+        deserializer.deserialize_any(Source)
+    }
+}
