@@ -1,4 +1,4 @@
-//! What the body shows of author, dates and headline.
+//! Author, dates and headline in the body.
 
 use std::collections::VecDeque;
 
@@ -6,32 +6,33 @@ use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
 use crate::date::TEXT_BYTES_MAX;
 use crate::head::{attribute, some_text};
-use crate::names::{Marks, author_rank};
+use crate::names::{Hints, author_rank};
 
-/// Candidates of one kind that are remembered.
+/// Maximum number of candidates of one kind.
 const CANDIDATES_MAX: usize = 20;
 
-/// Nodes of an element that are looked at for its text.
+/// Maximum number of nodes visited for an element's text.
 const TEXT_NODES_MAX: usize = 80;
 
-/// Short texts before the first headline that are searched for a date and an author.
+/// Maximum number of short texts before the first headline that are searched for a date and an
+/// author.
 const TEXTS_BEFORE_HEADLINE_MAX: usize = 6;
 
-/// Short texts behind it.
+/// The same after the headline.
 const TEXTS_AFTER_HEADLINE_MAX: usize = 40;
 
-/// A date that an element tells.
+/// A date in an element.
 #[derive(Debug)]
-pub(crate) struct SeenDate {
+pub(crate) struct BodyDate {
     /// As written, for machines or people.
     pub(crate) text: String,
-    /// Whether it stands in an attribute, for machines.
+    /// Whether it is in an attribute and machine-readable.
     pub(crate) is_machine: bool,
 }
 
-/// Candidates from the body, in page order.
+/// Candidates in the body, in page order.
 #[derive(Debug, Default)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct Body<'a> {
     /// Texts of `h1`.
     pub(crate) headlines: Vec<String>,
     /// `itemprop=headline`.
@@ -40,55 +41,55 @@ pub(crate) struct Seen<'a> {
     pub(crate) item_authors: Vec<String>,
     /// `rel=author`.
     pub(crate) linked_authors: Vec<String>,
-    /// Elements whose class names an author, with the rank of that class.
+    /// Elements with an author class, with the rank of that class.
     pub(crate) classed_authors: Vec<(usize, String)>,
     /// `itemprop=datePublished`.
-    pub(crate) item_dates: Vec<SeenDate>,
+    pub(crate) item_dates: Vec<BodyDate>,
     /// `itemprop=dateModified`.
-    pub(crate) item_changes: Vec<SeenDate>,
-    /// `time` elements said to tell the publication.
-    pub(crate) published_times: Vec<SeenDate>,
+    pub(crate) item_changes: Vec<BodyDate>,
+    /// `time` elements marked as publication time.
+    pub(crate) published_times: Vec<BodyDate>,
     /// Other `time` elements.
-    pub(crate) times: Vec<SeenDate>,
-    /// `time` elements said to tell a change.
-    pub(crate) changed_times: Vec<SeenDate>,
-    /// Elements whose class names a date.
+    pub(crate) times: Vec<BodyDate>,
+    /// `time` elements marked as modification time.
+    pub(crate) changed_times: Vec<BodyDate>,
+    /// Elements with a date class.
     pub(crate) classed_dates: Vec<String>,
     /// Short texts around the first headline.
     pub(crate) texts: VecDeque<String>,
-    /// The item of the first author, once one was seen.
+    /// The item of the first author, once found.
     authored: Option<Option<Node<'a>>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Body<'a> {
     pub(crate) fn of(document: &'a Document<'a>) -> Self {
-        let mut seen = Self::default();
+        let mut body = Self::default();
         let mut n_articles = 0_usize;
         let mut walk = document.root().walk();
         while let Some(step) = walk.next() {
             match step {
                 Step::Enter(node) => match node.kind() {
                     Kind::TemplateContents => walk.skip_tree(),
-                    Kind::Text(text) => seen.read_text(text),
+                    Kind::Text(text) => body.read_text(text),
                     Kind::Element(element) => {
-                        let marks = marks_of(element);
-                        let is_begun = !seen.headlines.is_empty();
-                        if is_other(element, marks, is_begun, n_articles > 0) {
+                        let hints = hints_of(element);
+                        let is_begun = !body.headlines.is_empty();
+                        if is_other(element, hints, is_begun, n_articles > 0) {
                             walk.skip_tree();
                             continue;
                         }
                         n_articles += usize::from(is_article(node));
-                        seen.read(element, marks);
+                        body.read(element, hints);
                     }
                     _ => {}
                 },
                 Step::Leave(node) => n_articles -= usize::from(is_article(node)),
             }
         }
-        seen
+        body
     }
 
-    fn read(&mut self, element: Element<'a>, marks: Marks) {
+    fn read(&mut self, element: Element<'a>, hints: Hints) {
         if element.tag() == Tag::H1 {
             push(&mut self.headlines, || short_text(element));
         }
@@ -103,9 +104,9 @@ impl<'a> Seen<'a> {
             push(&mut self.linked_authors, || name_text(element));
         }
         if element.tag() == Tag::Time {
-            self.read_time(element, marks);
+            self.read_time(element, hints);
         }
-        self.read_marked(element, marks);
+        self.read_by_class(element, hints);
     }
 
     fn read_item_property(&mut self, element: Element<'a>, names: &str) {
@@ -126,7 +127,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether the element belongs to the item that the first author belongs to: others are of answers.
+    /// Whether the element belongs to the same item as the first author; other items are comments.
     fn is_of_first_item(&mut self, element: Element<'a>) -> bool {
         let item = element
             .ancestors()
@@ -144,12 +145,12 @@ impl<'a> Seen<'a> {
         first == item.map(Element::node)
     }
 
-    fn read_time(&mut self, time: Element<'_>, marks: Marks) {
-        let around = time.parent_element().map(marks_of).unwrap_or_default();
-        let marks = marks.with(around);
-        let place = if marks.has(Marks::CHANGED) {
+    fn read_time(&mut self, time: Element<'_>, hints: Hints) {
+        let around = time.parent_element().map(hints_of).unwrap_or_default();
+        let hints = hints.with(around);
+        let place = if hints.has(Hints::CHANGED) {
             &mut self.changed_times
-        } else if marks.has(Marks::PUBLISHED) || time.has_attr("pubdate") {
+        } else if hints.has(Hints::PUBLISHED) || time.has_attr("pubdate") {
             &mut self.published_times
         } else {
             &mut self.times
@@ -157,15 +158,15 @@ impl<'a> Seen<'a> {
         push(place, || date_of(time));
     }
 
-    fn read_marked(&mut self, element: Element<'_>, marks: Marks) {
-        if marks.has(Marks::AUTHOR)
+    fn read_by_class(&mut self, element: Element<'_>, hints: Hints) {
+        if hints.has(Hints::AUTHOR)
             && let Some(rank) = element.attr("class").and_then(author_rank)
         {
             push(&mut self.classed_authors, || {
                 Some((rank, name_text(element)?))
             });
         }
-        if marks.has(Marks::DATE) && !marks.has(Marks::CHANGED) {
+        if hints.has(Hints::DATE) && !hints.has(Hints::CHANGED) {
             let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
             push(&mut self.classed_dates, || {
                 short_text(element).filter(has_digit)
@@ -174,9 +175,10 @@ impl<'a> Seen<'a> {
     }
 
     fn read_text(&mut self, text: &str) {
-        let n_max = match self.headlines.is_empty() {
-            true => TEXTS_BEFORE_HEADLINE_MAX,
-            false => TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX,
+        let n_max = if self.headlines.is_empty() {
+            TEXTS_BEFORE_HEADLINE_MAX
+        } else {
+            TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX
         };
         let is_before = self.headlines.is_empty();
         if text.len() > TEXT_BYTES_MAX || (!is_before && self.texts.len() >= n_max) {
@@ -202,28 +204,28 @@ fn is_article(node: Node<'_>) -> bool {
     matches!(tag, Some(Tag::Article | Tag::Main))
 }
 
-/// Whether the element is something beside the page's own text.
-fn is_other(element: Element<'_>, marks: Marks, is_begun: bool, is_in_article: bool) -> bool {
+/// Whether the element is not part of the page's own text.
+fn is_other(element: Element<'_>, hints: Hints, is_begun: bool, is_in_article: bool) -> bool {
     match element.tag() {
         Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
         Tag::Footer => !is_in_article,
         Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
-        // What holds the headline may be named after the column beside it.
-        _ => is_begun && marks.has(Marks::OTHER),
+        // The container of the headline may be named after an adjacent column.
+        _ => is_begun && hints.has(Hints::OTHER),
     }
 }
 
-/// What the element's classes and id say.
-fn marks_of(element: Element<'_>) -> Marks {
+/// Hints in the element's classes and id.
+fn hints_of(element: Element<'_>) -> Hints {
     let names = element
         .attrs()
         .filter(|(name, _)| matches!(*name, "class" | "id"));
-    names.fold(Marks::default(), |marks, (_, value)| {
-        marks.with(Marks::of(value))
+    names.fold(Hints::default(), |hints, (_, value)| {
+        hints.with(Hints::of(value))
     })
 }
 
-/// The name in the element, when it has one of its own; otherwise its text.
+/// The element's `content`, or else its `itemprop=name`, or else its text.
 fn name_inside(element: Element<'_>) -> Option<String> {
     if let Some(content) = attribute(element, "content") {
         return some_text(content);
@@ -242,14 +244,14 @@ fn name_inside(element: Element<'_>) -> Option<String> {
     }
 }
 
-/// The parts of the element's text that stand in elements of their own, a line each.
+/// The element's text, with the text of nested elements on lines of its own.
 fn name_text(element: Element<'_>) -> Option<String> {
     let text = raw_text(element, '\n')?;
     let lines: Vec<String> = text.split('\n').filter_map(some_text).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn date_of(element: Element<'_>) -> Option<SeenDate> {
+fn date_of(element: Element<'_>) -> Option<BodyDate> {
     let written = ["datetime", "content"]
         .into_iter()
         .find_map(|name| attribute(element, name));
@@ -257,15 +259,16 @@ fn date_of(element: Element<'_>) -> Option<SeenDate> {
         Some(written) => (some_text(written)?, true),
         None => (short_text(element)?, false),
     };
-    Some(SeenDate { text, is_machine })
+    Some(BodyDate { text, is_machine })
 }
 
-/// The element's text, folded; `None` when it is empty or too long for a name, a date or a headline.
+/// The element's text with collapsed white space; `None` if it is empty or too long for a name, a
+/// date or a headline.
 fn short_text(element: Element<'_>) -> Option<String> {
     some_text(&raw_text(element, ' ')?)
 }
 
-/// The element's text with a mark where elements begin and end.
+/// The element's text with a mark at element boundaries.
 fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
     let mut text = String::new();
     let mut nodes = element.descendants();
@@ -283,7 +286,7 @@ fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
             {
                 nodes.skip_inside(node);
             }
-            // Words of neighbouring elements are words of their own.
+            // Words of adjacent elements are separate words.
             Kind::Element(_) => text.push(mark),
             Kind::TemplateContents => nodes.skip_inside(node),
             _ => {}

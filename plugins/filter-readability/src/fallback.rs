@@ -1,21 +1,19 @@
-//! The least that counts as a main body.
+//! The fallback for the main content.
 
 use trawl_sdk::{Document, Element, Mask, Step, Tag};
 
-/// The whole page less its navigation, asides, forms, and the header and footer around it; all of it when nothing else has text.
+/// The whole page without navigation, asides, forms, and the header and footer around it; the
+/// unfiltered page if nothing else has text.
 pub(crate) fn of(document: &Document<'_>) -> Mask {
     let mut mask = Mask::of(document);
     for element in document.elements().filter(|&element| is_around(element)) {
         mask.drop_tree(element.node());
     }
     let shows_text = shows_text(document, &mask);
-    match shows_text {
-        true => mask,
-        false => Mask::of(document),
-    }
+    if shows_text { mask } else { Mask::of(document) }
 }
 
-/// Whether a reader sees any text of what stays.
+/// Whether the kept part has any visible text.
 pub(crate) fn shows_text(document: &Document<'_>, mask: &Mask) -> bool {
     let mut walk = document.root().walk();
     while let Some(step) = walk.next() {

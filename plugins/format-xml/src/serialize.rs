@@ -1,4 +1,5 @@
-//! XHTML from a tree. XML 1.0 for what may stand where, Namespaces in XML for the prefixes.
+//! Serializes a tree as XHTML. XML 1.0 defines the permitted characters, Namespaces in XML the
+//! prefixes.
 
 use std::borrow::Cow;
 
@@ -6,10 +7,10 @@ use trawl_sdk::{Document, Element, Kind, Namespace, Node, Step};
 
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
 
-/// The kept part of a page as a well-formed XML document.
+/// Serializes the kept part of a page as a well-formed XML document.
 pub(crate) fn page(document: &Document) -> String {
     let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE html>\n".to_owned();
-    // A filter may have dropped `<html>`; a document has exactly one root.
+    // A filter may have removed `<html>`, but a document needs exactly one root.
     let has_root = document.html().is_some();
     if !has_root {
         out.extend(["<html xmlns=\"", XHTML, "\">"]);
@@ -42,7 +43,8 @@ fn enter(out: &mut String, node: Node<'_>, has_root: bool) {
             push_comment(out, comment);
             out.push_str("-->");
         }
-        // The doctype is written already; an instruction of HTML is a mistake of its author.
+        // The doctype is already written; a processing instruction in HTML is a mistake in the
+        // page.
         _ => {}
     }
 }
@@ -54,7 +56,7 @@ fn open(out: &mut String, element: Element<'_>, has_root: bool) {
         None => (!has_root).then_some(Namespace::Html),
     };
     if outer != Some(element.namespace()) {
-        out.extend([" xmlns=\"", address(element.namespace()), "\""]);
+        out.extend([" xmlns=\"", namespace_url(element.namespace()), "\""]);
     }
     let mut written: Vec<Cow<'_, str>> = Vec::new();
     for (name, value) in element.attrs() {
@@ -69,7 +71,7 @@ fn open(out: &mut String, element: Element<'_>, has_root: bool) {
             out.push_str(" xmlns:xlink=\"http://www.w3.org/1999/xlink\"");
         }
         let name = xml_name(name, is_foreign);
-        // Two names may have become one.
+        // Two names may have become the same.
         if written.contains(&name) {
             continue;
         }
@@ -78,11 +80,12 @@ fn open(out: &mut String, element: Element<'_>, has_root: bool) {
         out.push('"');
         written.push(name);
     }
-    // Only void elements are written short: a browser that reads this as HTML takes `<p/>` for an open paragraph.
+    // Only void elements are self-closed: a browser that reads this as HTML treats `<p/>` as an
+    // open paragraph.
     out.push_str(if element.tag().is_void() { "/>" } else { ">" });
 }
 
-const fn address(namespace: Namespace) -> &'static str {
+const fn namespace_url(namespace: Namespace) -> &'static str {
     match namespace {
         Namespace::Svg => "http://www.w3.org/2000/svg",
         Namespace::MathMl => "http://www.w3.org/1998/Math/MathML",
@@ -90,7 +93,8 @@ const fn address(namespace: Namespace) -> &'static str {
     }
 }
 
-/// The name with everything that an XML name cannot hold replaced. Prefixes that are declared stay where they may stand.
+/// Replaces everything that is not permitted in an XML name. Declared prefixes are kept where they
+/// are permitted.
 fn xml_name(name: &str, may_have_prefix: bool) -> Cow<'_, str> {
     if name == "xml:lang" || name == "xml:space" {
         return Cow::Borrowed(name);
@@ -130,7 +134,7 @@ fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Writes text or, with `in_value`, the value of an attribute.
+/// Escapes text or, with `in_value`, the value of an attribute.
 fn escape(out: &mut String, text: &str, in_value: bool) {
     let is_special = |c: char| match c {
         '&' | '<' | '>' | '\r' => true,
@@ -156,7 +160,7 @@ fn escape(out: &mut String, text: &str, in_value: bool) {
     out.push_str(rest);
 }
 
-/// A comment without two hyphens in a row and none at its end.
+/// Writes a comment without double hyphens and without a hyphen at the end.
 fn push_comment(out: &mut String, comment: &str) {
     let mut was_hyphen = false;
     for c in comment.chars() {

@@ -1,10 +1,11 @@
-//! Addresses of links and images.
+//! URLs of links and images.
 
 use std::borrow::Cow;
 
 use trawl_sdk::Document;
 
-/// An address made absolute. One that is absolute stays as the page wrote it, one that cannot be resolved too.
+/// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
+/// resolved.
 pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
     let href = href.trim_ascii();
     if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
@@ -15,28 +16,28 @@ pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, st
         let page = base.split_once('#').map_or(base, |(page, _)| page);
         return Cow::Owned([page, href].concat());
     }
-    // A fragment is nobody's business but the page's: it stays as it is written.
+    // The fragment is copied unchanged: its encoding only matters to the target page.
     let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
     match document.resolve(page) {
-        Some(address) => Cow::Owned(address + fragment),
+        Some(url) => Cow::Owned(url + fragment),
         None => Cow::Borrowed(href),
     }
 }
 
-/// The scheme of an absolute address, in the page's spelling.
+/// The scheme of an absolute URL, as spelled on the page.
 pub(crate) fn scheme(href: &str) -> Option<&str> {
     let (scheme, rest) = href.split_once(':')?;
     let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-    // `https:page.html` is relative to a page of that scheme.
+    // `https:page.html` is relative to a page with that scheme.
     let is_relative =
         matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !rest.starts_with("//");
     (is_word && !is_relative).then_some(scheme)
 }
 
-/// Whether an address leads somewhere that a reader can go.
+/// Whether a URL is one that a reader can follow.
 pub(crate) fn is_followable(href: &str) -> bool {
     let href = href.trim_ascii();
     let is_script = scheme(href).is_some_and(|scheme| {
@@ -47,12 +48,11 @@ pub(crate) fn is_followable(href: &str) -> bool {
     !href.is_empty() && !is_script
 }
 
-/// Whether a link with this text can be written as `<address>`.
-pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
-    let is_address =
-        text == address && (text.starts_with("https://") || text.starts_with("http://"));
-    let is_mail = address.strip_prefix("mailto:") == Some(text) && text.contains('@');
-    (is_address
+/// Whether a link with this text can be written as an autolink, `<url>`.
+pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
+    let is_url = text == url && (text.starts_with("https://") || text.starts_with("http://"));
+    let is_mail = url.strip_prefix("mailto:") == Some(text) && text.contains('@');
+    (is_url
         || is_mail
             && text
                 .bytes()
@@ -61,11 +61,11 @@ pub(crate) fn is_autolink(text: &str, address: &str) -> bool {
             .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
 }
 
-/// Writes a link's destination.
-pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
-    let is_bare = are_balanced(address) && !address.starts_with('<') && !address.is_empty();
+/// Writes a link destination.
+pub(crate) fn write(out: &mut String, url: &str, in_cell: bool) {
+    let is_bare = are_balanced(url) && !url.starts_with('<') && !url.is_empty();
     out.push_str(if is_bare { "" } else { "<" });
-    let bytes = address.as_bytes();
+    let bytes = url.as_bytes();
     let (mut copied, mut at) = (0, 0);
     while let Some(plain) = bytes[at..].iter().position(|&b| IS_WATCHED[b as usize]) {
         at += plain;
@@ -75,22 +75,22 @@ pub(crate) fn write(out: &mut String, address: &str, in_cell: bool) {
             b'<' if !is_bare => Some("%3C"),
             b'>' if !is_bare => Some("%3E"),
             b'|' if in_cell => Some("\\|"),
-            b'&' if is_reference(&address[at + 1..]) => Some("&amp;"),
+            b'&' if is_reference(&url[at + 1..]) => Some("&amp;"),
             b'|' | b'&' | b'<' | b'>' => None,
             _ => Some(""),
         };
         if let Some(written) = written {
-            out.push_str(&address[copied..at]);
+            out.push_str(&url[copied..at]);
             out.push_str(written);
             copied = at + 1;
         }
         at += 1;
     }
-    out.push_str(&address[copied..]);
+    out.push_str(&url[copied..]);
     out.push_str(if is_bare { "" } else { ">" });
 }
 
-/// The bytes of a destination that may have to be written in another way; all are ASCII.
+/// ASCII bytes that may need escaping in a destination.
 const IS_WATCHED: [bool; 256] = {
     let mut is_watched = [false; 256];
     let mut byte = 0_u8;
@@ -102,7 +102,7 @@ const IS_WATCHED: [bool; 256] = {
     is_watched
 };
 
-/// Writes a link's title, when there is one.
+/// Writes a link title, if any.
 pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     let mut words = title.split_whitespace().peekable();
     if words.peek().is_none() {
@@ -130,10 +130,10 @@ pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     out.push('"');
 }
 
-fn are_balanced(address: &str) -> bool {
+fn are_balanced(url: &str) -> bool {
     const DEPTH_MAX: usize = 16;
     let mut depth = 0_usize;
-    for byte in address.bytes() {
+    for byte in url.bytes() {
         match byte {
             b'(' if depth == DEPTH_MAX => return false,
             b'(' => depth += 1,

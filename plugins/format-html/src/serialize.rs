@@ -1,8 +1,8 @@
-//! HTML from a tree. HTML Standard, "Serializing HTML fragments".
+//! Serializes a tree as HTML. HTML Standard, "Serializing HTML fragments".
 
 use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
-/// The kept part of a page as HTML; `clean` leaves out what only a browser needs.
+/// Serializes the kept part of a page; `clean` omits what only a browser needs.
 pub(crate) fn page(document: &Document, clean: bool) -> String {
     let mut out = String::new();
     let mut walk = document.root().walk();
@@ -49,7 +49,7 @@ fn push_all<const N: usize>(out: &mut String, parts: [&str; N]) {
     out.extend(parts);
 }
 
-/// Whether a text stands in an element whose text is written without character references.
+/// Whether a text belongs to an element whose text is written without escaping.
 fn is_raw(text: Node<'_>) -> bool {
     text.parent_element()
         .is_some_and(|parent| parent.tag().is_raw_text())
@@ -96,7 +96,7 @@ fn is_for_browsers(element: Element<'_>) -> bool {
     }
 }
 
-/// Kinds of `<link>` that name something for a browser to load or to connect to.
+/// Values of `rel` for resources that a browser loads or connects to.
 const LOADED: [&str; 6] = [
     "dns-prefetch",
     "modulepreload",

@@ -1,24 +1,24 @@
-//! The parts of an address that tell what is there.
+//! The parts of a URL that hint at the type of page.
 
-/// An address in parts, lower case, percent-coding undone.
+/// A URL in parts, in lower case and percent-decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Address {
+pub(crate) struct UrlParts {
     pub(crate) host: String,
-    /// Parts of the path between slashes, none empty, the ending of the last one cut off.
+    /// Path segments; none is empty, and the last one has no extension.
     pub(crate) segments: Vec<String>,
-    /// The ending of the last part: `pdf`; empty without one.
+    /// Extension of the last segment, such as `pdf`; may be empty.
     pub(crate) extension: String,
     pub(crate) query: String,
 }
 
-/// Longest ending that names a kind of file.
+/// Maximum length of a file extension.
 const EXTENSION_CHARS_MAX: usize = 5;
 
-impl Address {
-    /// The parts of an absolute address.
+impl UrlParts {
+    /// Splits an absolute URL.
     pub(crate) fn of(url: &str) -> Self {
-        let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
-        let (page, query) = behind.split_once('?').unwrap_or((behind, ""));
+        let after = url.split_once("://").map_or(url, |(_, after)| after);
+        let (page, query) = after.split_once('?').unwrap_or((after, ""));
         let (host, path) = page.split_once('/').unwrap_or((page, ""));
         let host = host.rsplit('@').next().unwrap_or_default();
         let host = host.split(':').next().unwrap_or_default().to_lowercase();
@@ -42,7 +42,7 @@ impl Address {
         }
     }
 
-    /// The words of the address, for ranking.
+    /// Words of the path and query, for ranking.
     pub(crate) fn words(&self) -> String {
         let mut words = self.segments.join(" ");
         words.push(' ');
@@ -51,7 +51,7 @@ impl Address {
     }
 }
 
-/// A text with its percent-coded bytes in their place; what is no UTF-8 stays coded.
+/// Percent-decodes a text; returned unchanged if the result is not UTF-8.
 fn decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();

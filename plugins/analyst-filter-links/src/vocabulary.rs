@@ -1,14 +1,15 @@
-//! The words of prompts: kinds of files, types of pages, and words that say nothing of a subject. Accents are folded.
+//! Vocabulary of prompts: file types, page types, and words without topical meaning. Accents are
+//! folded.
 
 use trawl_sdk::rank::{Language, fold};
 
 use crate::content_type::ContentType;
 
-/// A kind of file that prompts name.
+/// A file type and its names in prompts.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FileKind {
     names: &'static [&'static str],
-    /// Endings of addresses.
+    /// File extensions in URLs.
     pub(crate) extensions: &'static [&'static str],
 }
 
@@ -46,7 +47,7 @@ const FILE_KINDS: &[FileKind] = &[
     },
 ];
 
-/// Words that exclude what follows.
+/// Words that negate what follows.
 pub(crate) const NEGATIONS: &[&str] = &[
     "not",
     "no",
@@ -80,8 +81,8 @@ pub(crate) const NEGATIONS: &[&str] = &[
     "geen",
     "bez",
 ];
-/// Words that end an exclusion.
-pub(crate) const TURNS: &[&str] = &[
+/// Words that end a negation.
+pub(crate) const NEGATION_ENDS: &[&str] = &[
     "but",
     "only",
     "just",
@@ -99,7 +100,7 @@ pub(crate) const TURNS: &[&str] = &[
     "apenas",
 ];
 
-/// Words about links and asking, not about the subject.
+/// Words about links and requests, not about a topic.
 const FILLERS: &[&str] = &[
     "only",
     "just",
@@ -219,7 +220,7 @@ const FILLERS: &[&str] = &[
     "pero",
 ];
 
-/// Words that name a type when nothing of the subject follows.
+/// Words that name a page type unless they are part of a compound.
 const TYPE_WORDS: &[(ContentType, &[&str])] = &[
     (
         ContentType::Article,
@@ -380,7 +381,7 @@ const TYPE_WORDS: &[(ContentType, &[&str])] = &[
     (ContentType::Download, &["download", "downloads"]),
 ];
 
-/// The type that a word names.
+/// The page type a word names.
 pub(crate) fn type_word(word: &str) -> Option<ContentType> {
     let word = fold(word);
     TYPE_WORDS
@@ -389,12 +390,12 @@ pub(crate) fn type_word(word: &str) -> Option<ContentType> {
         .map(|(own, _)| *own)
 }
 
-/// The kind of file that a word names.
+/// The file type a word names.
 pub(crate) fn file_kind(word: &str) -> Option<&'static FileKind> {
     FILE_KINDS.iter().find(|kind| kind.names.contains(&word))
 }
 
-/// Whether a word says nothing of a subject.
+/// Whether a word has no topical meaning.
 pub(crate) fn is_filler(word: &str) -> bool {
     FILLERS.contains(&word)
         || [Language::English, Language::German]
