@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-use super::media::{media_type, parameter};
 use trawl_model::MediaKind;
+
+use super::media::{media_type, parameter};
 
 /// Bytes in which a `meta` may name the character set.
 const PRESCAN_BYTES: usize = 1024;

@@ -29,10 +29,7 @@ pub(super) fn lay_out(sink: &Sink, arena: &mut Arena, url: &Url, depth_max: usiz
     document.attribute_lengths = std::mem::take(&mut arena.attribute_lengths);
     document.text = std::mem::take(&mut arena.text);
     document.url = url.as_str().to_owned();
-    document.base = match sink.has_base.get() {
-        true => document.find_base(url),
-        false => document.url.clone(),
-    };
+    document.base = if sink.has_base.get() { document.find_base(url) } else { document.url.clone() };
     document
 }
 

@@ -56,10 +56,7 @@ fn look(body: &[u8]) -> &'static str {
     }
     let is_utf_16 = head.starts_with(b"\xFE\xFF") || head.starts_with(b"\xFF\xFE");
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F);
-    match !is_utf_16 && head.iter().any(is_binary) {
-        true => "application/octet-stream",
-        false => "text/plain",
-    }
+    if !is_utf_16 && head.iter().any(is_binary) { "application/octet-stream" } else { "text/plain" }
 }
 
 fn is_html(text: &[u8]) -> bool {

@@ -88,10 +88,7 @@ impl Guard {
             TagKind::StartTag => self.admit_start(&tag),
             TagKind::EndTag => self.admit_end(&tag.name),
         };
-        match passes {
-            true => self.pass(tag),
-            false => TokenSinkResult::Continue,
-        }
+        if passes { self.pass(tag) } else { TokenSinkResult::Continue }
     }
 
     fn pass(&self, tag: Tag) -> TokenSinkResult<Handle> {

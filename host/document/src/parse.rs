@@ -145,10 +145,7 @@ impl<'a> Meter<'a> {
     /// Counts a token; every so often looks at the limits.
     pub(super) fn tick(&mut self, sink: &Sink) -> Result<(), ParseError> {
         self.ticks += 1;
-        match self.ticks.is_multiple_of(TICKS) {
-            true => self.check(sink),
-            false => Ok(()),
-        }
+        if self.ticks.is_multiple_of(TICKS) { self.check(sink) } else { Ok(()) }
     }
 
     pub(super) fn check(&self, sink: &Sink) -> Result<(), ParseError> {

@@ -6,9 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use trawl_plan::{Picture, RenderPlan, Step, WAIT_DEFAULT};
+
 use super::RenderError;
 use super::tab::Tab;
-use trawl_plan::{Picture, RenderPlan, Step, WAIT_DEFAULT};
 
 /// Time of one chain. Decision D59.
 const CHAIN_TIME_MAX: Duration = Duration::from_secs(60);
@@ -198,10 +199,7 @@ impl Tab<'_> {
 /// A result that fits beside a page; a larger one is its beginning.
 fn shortened(value: Value) -> Value {
     let text = value.to_string();
-    match text.chars().count() > TOLD_CHARS_MAX {
-        true => cut(&text).into(),
-        false => value,
-    }
+    if text.chars().count() > TOLD_CHARS_MAX { cut(&text).into() } else { value }
 }
 
 fn cut(text: &str) -> String {

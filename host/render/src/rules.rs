@@ -6,10 +6,11 @@ use chromiumoxide::cdp::browser_protocol::network::ResourceType;
 use chromiumoxide::cdp::js_protocol::runtime::ExceptionDetails;
 use url::Url;
 
-use super::RenderError;
-use super::door::Refused;
 use trawl_model::failure::status;
 use trawl_plan::{FetchPlan, RenderPlan};
+
+use super::RenderError;
+use super::door::Refused;
 
 /// Address patterns of widely used advertising and tracking services.
 pub(super) const ADS: &[&str] = &[
@@ -93,10 +94,7 @@ pub(super) fn blocked(plan: &RenderPlan) -> Vec<&'static str> {
 
 pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
     let window = plan.window;
-    let (width, height) = match window.landscape && window.height > window.width {
-        true => (window.height, window.width),
-        false => (window.width, window.height),
-    };
+    let (width, height) = if window.landscape && window.height > window.width { (window.height, window.width) } else { (window.width, window.height) };
     SetDeviceMetricsOverrideParams::new(
         i64::from(width),
         i64::from(height),

@@ -28,15 +28,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
+use trawl_model::failure::status;
+use trawl_model::{FetchedPage, MediaKind};
+use trawl_plan::{FetchPlan, Picture, RenderPlan};
+
 use super::browser::{Browser, Context};
 use super::door::Channel;
 use super::pool::TabSlot;
 use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
 use super::watch::{Document, Rules, Seen, Watch};
 use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
-use trawl_model::failure::status;
-use trawl_model::{FetchedPage, MediaKind};
-use trawl_plan::{FetchPlan, Picture, RenderPlan};
 
 /// The functions of `page.js`.
 const FUNCTIONS: &str = include_str!("page.js");

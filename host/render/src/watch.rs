@@ -15,9 +15,10 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use url::{Origin, Url};
 
+use trawl_plan::RedirectGate;
+
 use super::RenderError;
 use super::wire::{Event, Wire};
-use trawl_plan::RedirectGate;
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
@@ -379,10 +380,7 @@ impl Watch {
             .and_then(|challenge| challenge.source)
             .as_deref()
             == Some("Proxy");
-        let mut answer = AuthChallengeResponse::new(match is_proxy {
-            true => AuthChallengeResponseResponse::ProvideCredentials,
-            false => AuthChallengeResponseResponse::CancelAuth,
-        });
+        let mut answer = AuthChallengeResponse::new(if is_proxy { AuthChallengeResponseResponse::ProvideCredentials } else { AuthChallengeResponseResponse::CancelAuth });
         if is_proxy {
             answer.username = Some(self.rules.credentials.0.clone());
             answer.password = Some(self.rules.credentials.1.clone());
@@ -421,10 +419,7 @@ impl Seen {
 
     fn mark(&mut self) {
         let now = Instant::now();
-        let keep = |since: Option<Instant>, most: usize, count: usize| match count <= most {
-            true => since.or(Some(now)),
-            false => None,
-        };
+        let keep = |since: Option<Instant>, most: usize, count: usize| if count <= most { since.or(Some(now)) } else { None };
         self.idle_since = keep(self.idle_since, 0, self.in_flight.len());
         self.almost_since = keep(self.almost_since, ALMOST_IDLE, self.in_flight.len());
     }

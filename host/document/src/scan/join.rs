@@ -190,10 +190,7 @@ fn scheme(href: &str) -> Scheme<'_> {
             let name = &href[..end];
             let is_web = name.eq_ignore_ascii_case("http") || name.eq_ignore_ascii_case("https");
             // Something like `HTTP://` or `http:x`: not taken by hand, and the colon makes the path below refuse it.
-            match is_web {
-                true => Scheme::None,
-                false => Scheme::Other,
-            }
+            if is_web { Scheme::None } else { Scheme::Other }
         }
         _ => Scheme::None,
     }

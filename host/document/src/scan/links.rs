@@ -4,9 +4,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use rustc_hash::FxHashMap;
 
+use trawl_model::Discovered;
+
 use super::LINKS_MAX;
 use super::join::{Joined, Joiner};
-use trawl_model::Discovered;
 
 /// Bytes of all links of one page: as many as fill a page's usual share of memory many times over. A long base and many short
 /// links could ask for gigabytes.

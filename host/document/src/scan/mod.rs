@@ -13,12 +13,13 @@ use std::borrow::Cow;
 
 use url::Url;
 
+use trawl_model::Discovered;
+
 use self::join::Joiner;
 use self::links::Links;
 use self::tag_name::{Element, element};
 use super::view::base_of;
 use super::{raw, reference, tag};
-use trawl_model::Discovered;
 
 /// Links taken from one page. Site maps for people have some thousands; the longest lists on the web some ten thousand.
 pub const LINKS_MAX: usize = 20_000;

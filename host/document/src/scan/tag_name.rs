@@ -46,8 +46,5 @@ pub(super) fn element(name: &[u8]) -> Element {
         (9, b'p') => ("plaintext", Element::Raw("plaintext")),
         _ => return Element::Other,
     };
-    match name.eq_ignore_ascii_case(wanted.as_bytes()) {
-        true => element,
-        false => Element::Other,
-    }
+    if name.eq_ignore_ascii_case(wanted.as_bytes()) { element } else { Element::Other }
 }

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use trawl_plan::WaitPlan;
+
 use super::RenderError;
 use super::tab::Tab;
 use super::watch::ALMOST_IDLE;
-use trawl_plan::WaitPlan;
 
 /// How long the network must be quiet before a page counts as settled. React shows what it has waited for only 300 ms after it
 /// showed that it waits, so that nothing flickers; other scripts fetch within a few milliseconds of each other.

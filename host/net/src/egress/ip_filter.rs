@@ -1,4 +1,4 @@
-//! Which addresses may be dialled. Pure: addresses in, a yes or a no out.
+//! Which IP addresses may be dialled. Pure: IP addresses in, a yes or a no out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -13,14 +13,14 @@ const fn v6(head: [u16; 4], bits: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0), bits)
 }
 
-/// IPv4 ranges that are not globally reachable: the IANA IPv4 special-purpose registry, multicast (RFC 5771), and one
-/// address of a cloud's metadata service that lies in public space.
+/// IPv4 ranges that are not globally reachable: the IANA IPv4 special-purpose registry, multicast
+/// (RFC 5771), and one metadata service of a cloud provider that has a public IP address.
 const SPECIAL_V4: [Ipv4Net; 16] = [
     v4(0, 0, 0, 0, 8),        // this network
     v4(10, 0, 0, 0, 8),       // private
-    v4(100, 64, 0, 0, 10),    // carrier NAT, also a cloud's metadata
+    v4(100, 64, 0, 0, 10),    // carrier-grade NAT, a cloud metadata service
     v4(127, 0, 0, 0, 8),      // loopback
-    v4(168, 63, 129, 16, 32), // a cloud's metadata on a public address
+    v4(168, 63, 129, 16, 32), // a cloud metadata service
     v4(169, 254, 0, 0, 16),   // link-local, cloud metadata
     v4(172, 16, 0, 0, 12),    // private
     v4(192, 0, 0, 0, 24),     // protocol assignments
@@ -34,20 +34,22 @@ const SPECIAL_V4: [Ipv4Net; 16] = [
     v4(240, 0, 0, 0, 4),      // reserved, broadcast
 ];
 
-/// Exceptions inside [`SPECIAL_V4`] that the registry calls globally reachable.
+/// Exceptions inside [`SPECIAL_V4`] that the registry lists as globally reachable.
 const GLOBAL_V4: [Ipv4Net; 2] = [v4(192, 0, 0, 9, 32), v4(192, 0, 0, 10, 32)];
 
-/// The only IPv6 space handed out for the public internet (RFC 4291 section 2.4 and IANA); everything outside is special.
+/// The only IPv6 space allocated to the public internet (RFC 4291 section 2.4 and IANA); everything
+/// outside it is special.
 const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0], 3);
 
-/// IPv6 ranges inside global unicast that are not globally reachable: the IANA IPv6 special-purpose registry.
+/// IPv6 ranges inside global unicast that are not globally reachable: the IANA IPv6 special-purpose
+/// registry.
 const SPECIAL_V6: [Ipv6Net; 3] = [
     v6([0x2001, 0, 0, 0], 23),     // protocol assignments, Teredo among them
     v6([0x2001, 0xdb8, 0, 0], 32), // documentation
     v6([0x3fff, 0, 0, 0], 20),     // documentation
 ];
 
-/// Exceptions inside [`SPECIAL_V6`] that the registry calls globally reachable.
+/// Exceptions inside [`SPECIAL_V6`] that the registry lists as globally reachable.
 const GLOBAL_V6: [Ipv6Net; 7] = [
     Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 1, 0, 0, 0, 0, 0, 1), 128),
     Ipv6Net::new_assert(Ipv6Addr::new(0x2001, 1, 0, 0, 0, 0, 0, 2), 128),
@@ -58,14 +60,15 @@ const GLOBAL_V6: [Ipv6Net; 7] = [
     v6([0x2001, 0x30, 0, 0], 28),
 ];
 
-/// NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is really reached.
+/// NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is actually reached.
 const NAT64: Ipv6Net = v6([0x64, 0xff9b, 0, 0], 96);
-/// 6to4 (RFC 3056): bits 16 to 47 are the IPv4 address of the router that is really reached.
+/// 6to4 (RFC 3056): bits 16 to 47 are the IPv4 address of the router that is actually reached.
 const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0], 16);
 
-/// Whether an address is reachable by anyone on the internet. Forms that carry an IPv4 address (mapped, NAT64, 6to4) are
-/// judged by it; forms that no public host uses (IPv4-compatible, NAT64's local prefix, Teredo) are not global.
-pub fn is_global(address: IpAddr) -> bool {
+/// Whether an IP address is globally reachable. Forms that embed an IPv4 address (mapped, NAT64,
+/// 6to4) are judged by it; forms that no public host uses (IPv4-compatible, the local NAT64 prefix,
+/// Teredo) are not global.
+pub(super) fn is_global(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_global_v4(address),
         IpAddr::V6(address) => is_global_v6(address),
@@ -91,20 +94,21 @@ fn is_global_v6(address: Ipv6Addr) -> bool {
     GLOBAL_UNICAST.contains(&address) && (!within(&SPECIAL_V6) || within(&GLOBAL_V6))
 }
 
-/// Ranges that are open although they are not global (`allow_private`), for tests and intranets. Empty by default.
+/// IP ranges that may be dialled although they are not global (`allow_private`), for tests and
+/// intranets. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList(Vec<IpNet>);
 
 impl AllowList {
-    /// A list of these ranges.
+    /// Builds a list of these ranges.
     pub fn new(nets: impl IntoIterator<Item = IpNet>) -> Self {
         Self(nets.into_iter().collect())
     }
 
-    /// Reads ranges such as `127.0.0.1/32` or `fd00::/8`; a bare address is a range of one.
+    /// Parses ranges such as `127.0.0.1/32` or `fd00::/8`; a single IP address is a range of one.
     ///
     /// # Errors
-    /// A sentence naming the first text that is neither.
+    /// A sentence with the first text that is neither.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         texts
             .into_iter()
@@ -113,23 +117,25 @@ impl AllowList {
                 text.parse::<IpNet>()
                     .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
                     .map_err(|_| {
-                        format!("`{text}` is not a range of addresses, write it as `10.0.0.0/8`")
+                        format!("`{text}` is not an IP address or range: write it like `10.0.0.1` or `10.0.0.0/8`")
                     })
             })
             .collect::<Result<_, _>>()
             .map(Self)
     }
 
-    /// Whether an address is in one of the ranges; an IPv4-mapped address counts as the IPv4 address it is.
+    /// Whether an IP address is in one of the ranges; an IPv4-mapped address counts as its IPv4
+    /// address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|net| net.contains(&address))
     }
 }
 
-/// Whether dialling `target` would reach a server of our own that listens on `listener`: the same socket, the unspecified
-/// address in place of it, or any address of this machine when the listener takes them all.
-pub fn reaches(listener: SocketAddr, target: SocketAddr) -> bool {
+/// Whether dialling `target` would reach this server's own listener: the same socket, the
+/// unspecified address on the same port, or any IP address of this machine when the listener is
+/// bound to all of them.
+pub(super) fn reaches(listener: SocketAddr, target: SocketAddr) -> bool {
     let (ours, theirs) = (listener.ip().to_canonical(), target.ip().to_canonical());
     listener.port() == target.port()
         && (ours == theirs
@@ -137,7 +143,7 @@ pub fn reaches(listener: SocketAddr, target: SocketAddr) -> bool {
             || (ours.is_unspecified() && is_of_this_machine(theirs)))
 }
 
-/// An address is ours when a socket can be bound to it. Nothing is sent.
+/// An IP address belongs to this machine when a socket can be bound to it. Nothing is sent.
 fn is_of_this_machine(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
@@ -146,8 +152,8 @@ fn is_of_this_machine(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn address(text: &str) -> IpAddr {
-        text.parse().expect("an address")
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an IP address")
     }
 
     #[test]
@@ -181,7 +187,7 @@ mod tests {
             "240.0.0.1",
             "255.255.255.255",
         ] {
-            assert!(!is_global(address(text)), "{text}");
+            assert!(!is_global(ip(text)), "{text}");
         }
         for text in [
             "::",
@@ -219,12 +225,12 @@ mod tests {
             "ff02::1",
             "ff0e::1",
         ] {
-            assert!(!is_global(address(text)), "{text}");
+            assert!(!is_global(ip(text)), "{text}");
         }
     }
 
     #[test]
-    fn public_ranges_stay_open() {
+    fn public_ranges_are_allowed() {
         for text in [
             "1.1.1.1",
             "8.8.8.8",
@@ -253,7 +259,7 @@ mod tests {
             "203.0.112.255",
             "223.255.255.255",
         ] {
-            assert!(is_global(address(text)), "{text}");
+            assert!(is_global(ip(text)), "{text}");
         }
         for text in [
             "::ffff:8.8.8.8",
@@ -271,24 +277,24 @@ mod tests {
             "2a00:1450::1",
             "3ffe::1",
         ] {
-            assert!(is_global(address(text)), "{text}");
+            assert!(is_global(ip(text)), "{text}");
         }
     }
 
     #[test]
-    fn an_allow_list_opens_its_ranges_only() {
+    fn an_allow_list_allows_only_its_ranges() {
         let allow = AllowList::parse(["127.0.0.1/32", " fd00::/8", "10.1.2.3"]).expect("ranges");
         for text in ["127.0.0.1", "::ffff:127.0.0.1", "fd12::1", "10.1.2.3"] {
-            assert!(allow.contains(address(text)), "{text}");
+            assert!(allow.contains(ip(text)), "{text}");
         }
         for text in ["127.0.0.2", "::1", "fe80::1", "10.1.2.4", "0.0.0.0"] {
-            assert!(!allow.contains(address(text)), "{text}");
+            assert!(!allow.contains(ip(text)), "{text}");
         }
         assert!(AllowList::parse(["127.0.0.1/33"]).is_err());
     }
 
     #[test]
-    fn our_own_listeners_are_found_under_every_name() {
+    fn own_listeners_are_recognised_under_every_ip_address() {
         let reaches = |listener: &str, target: &str| {
             reaches(
                 listener.parse().expect("a socket address"),
