@@ -161,12 +161,12 @@ fn connector(
     checked: &Checked,
     time_max: Duration,
 ) -> HttpConnector<ServiceFn<impl Fn(Name) -> Resolved + Clone + use<>>> {
-    let ip_addresses: Vec<SocketAddr> = checked
+    let socket_addresses: Vec<SocketAddr> = checked
         .ip_addresses
         .iter()
         .map(|address| SocketAddr::new(*address, 0))
         .collect();
-    let resolver = tower::service_fn(move |_: Name| ready(Ok(ip_addresses.clone().into_iter())));
+    let resolver = tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.set_connect_timeout(Some(time_max));
     connector
