@@ -139,7 +139,7 @@ async fn schemes_other_than_http_are_refused_by_name() {
             (status, message),
             (
                 526,
-                format!("scheme `{scheme}` is not supported: use `http` or `https`")
+                format!("scheme `{scheme}` is refused: use `http` or `https`")
             )
         );
     }
@@ -205,7 +205,10 @@ async fn a_name_without_an_address_says_so() {
     let (status, message) = run.failure("http://nothing.example/", &plan()).await;
     assert_eq!(
         (status, message.as_str()),
-        (525, "host `nothing.example` cannot be resolved: it has no IP address, check the spelling")
+        (
+            525,
+            "host `nothing.example` cannot be resolved: it has no IP address, check the spelling"
+        )
     );
 }
 

@@ -1,66 +1,67 @@
-//! Whose turn it is when all tabs are taken: an account with many pages waiting gets no more of them than one with a few.
+//! Distributes the tabs fairly: when all are in use, the next one goes to the owner with the
+//! fewest.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// A number of places, given in turn to the owner who has the fewest.
-pub(super) struct Turns {
+/// A number of tabs, granted to the waiting owner who has the fewest.
+pub(super) struct TabQueue {
     state: Mutex<State>,
 }
 
 struct State {
     free: usize,
-    /// Places that each owner has; owners with none are not here.
-    taken: HashMap<String, usize>,
-    /// Those who wait, in the order they came.
-    waiting: VecDeque<(String, oneshot::Sender<Turn>)>,
+    /// Tabs that each owner has; owners with none are absent.
+    in_use: HashMap<String, usize>,
+    /// Waiting owners, in order of arrival.
+    waiting: VecDeque<(String, oneshot::Sender<TabPermit>)>,
 }
 
-/// A place; given back by drop.
-pub(super) struct Turn {
-    turns: Option<Arc<Turns>>,
+/// The right to one tab; released on drop.
+pub(super) struct TabPermit {
+    queue: Option<Arc<TabQueue>>,
     owner: String,
 }
 
-impl Turns {
-    /// So many places.
-    pub(super) fn new(places: usize) -> Arc<Self> {
+impl TabQueue {
+    /// A queue for this number of tabs.
+    pub(super) fn new(n_tabs: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
-                free: places,
-                taken: HashMap::new(),
+                free: n_tabs,
+                in_use: HashMap::new(),
                 waiting: VecDeque::new(),
             }),
         })
     }
 
-    /// Waits for a place for this owner. A future that is dropped waits no longer.
-    pub(super) async fn take(self: &Arc<Self>, owner: &str) -> Turn {
+    /// Waits for a tab for this owner. Cancel-safe.
+    pub(super) async fn acquire(self: &Arc<Self>, owner: &str) -> TabPermit {
         let (sender, waiting) = oneshot::channel();
         self.state().waiting.push_back((owner.to_owned(), sender));
-        self.hand_over();
-        // Nobody drops a sender but by handing over its place.
-        waiting.await.unwrap_or_else(|_| Turn {
-            turns: None,
+        self.grant_waiting();
+        // A sender is only dropped after it has sent its permit.
+        waiting.await.unwrap_or_else(|_| TabPermit {
+            queue: None,
             owner: String::new(),
         })
     }
 
-    fn given(self: &Arc<Self>, state: &mut State, owner: String) -> Turn {
+    fn grant(self: &Arc<Self>, state: &mut State, owner: String) -> TabPermit {
         state.free -= 1;
-        *state.taken.entry(owner.clone()).or_default() += 1;
-        Turn {
-            turns: Some(Arc::clone(self)),
+        *state.in_use.entry(owner.clone()).or_default() += 1;
+        TabPermit {
+            queue: Some(Arc::clone(self)),
             owner,
         }
     }
 
-    /// Hands free places to those who wait.
-    fn hand_over(self: &Arc<Self>) {
+    /// Grants free tabs to waiting owners.
+    fn grant_waiting(self: &Arc<Self>) {
         loop {
-            let (sender, turn) = {
+            let (sender, permit) = {
                 let mut state = self.state();
                 state.waiting.retain(|(_, sender)| !sender.is_closed());
                 if state.free == 0 {
@@ -70,11 +71,11 @@ impl Turns {
                 let Some((owner, sender)) = state.waiting.remove(next) else {
                     return;
                 };
-                (sender, self.given(&mut state, owner))
+                (sender, self.grant(&mut state, owner))
             };
-            // One who left in between gives the place back here, and the next is asked.
-            if let Err(mut turn) = sender.send(turn) {
-                turn.give_back();
+            // A caller that was cancelled meanwhile returns its tab here, and the next one gets it.
+            if let Err(mut permit) = sender.send(permit) {
+                permit.release();
             }
         }
     }
@@ -85,36 +86,36 @@ impl Turns {
 }
 
 impl State {
-    /// The first of those who wait for whom the fewest places are taken.
+    /// The first waiting entry whose owner has the fewest tabs.
     fn next(&self) -> Option<usize> {
-        let taken = |owner: &String| self.taken.get(owner).copied().unwrap_or(0);
+        let in_use = |owner: &String| self.in_use.get(owner).copied().unwrap_or(0);
         let waiting = self.waiting.iter().enumerate();
         waiting
-            .min_by_key(|(_, (owner, _))| taken(owner))
+            .min_by_key(|(_, (owner, _))| in_use(owner))
             .map(|(at, _)| at)
     }
 }
 
-impl Turn {
-    fn give_back(&mut self) -> Option<Arc<Turns>> {
-        let turns = self.turns.take()?;
-        let mut state = turns.state();
+impl TabPermit {
+    fn release(&mut self) -> Option<Arc<TabQueue>> {
+        let queue = self.queue.take()?;
+        let mut state = queue.state();
         state.free += 1;
-        if let Some(taken) = state.taken.get_mut(&self.owner) {
-            *taken -= 1;
-            if *taken == 0 {
-                state.taken.remove(&self.owner);
+        if let Some(n_tabs) = state.in_use.get_mut(&self.owner) {
+            *n_tabs -= 1;
+            if *n_tabs == 0 {
+                state.in_use.remove(&self.owner);
             }
         }
         drop(state);
-        Some(turns)
+        Some(queue)
     }
 }
 
-impl Drop for Turn {
+impl Drop for TabPermit {
     fn drop(&mut self) {
-        if let Some(turns) = self.give_back() {
-            turns.hand_over();
+        if let Some(queue) = self.release() {
+            queue.grant_waiting();
         }
     }
 }
@@ -128,36 +129,36 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_has_fewer_places_is_next_whoever_came_first() {
-        let turns = Turns::new(2);
-        let first = turns.take("greedy").await;
-        let second = turns.take("greedy").await;
-        let mut greedy = Box::pin(turns.take("greedy"));
+    async fn the_owner_with_the_fewest_tabs_is_next() {
+        let queue = TabQueue::new(2);
+        let first = queue.acquire("greedy").await;
+        let second = queue.acquire("greedy").await;
+        let mut greedy = Box::pin(queue.acquire("greedy"));
         assert!((&mut greedy).now_or_never().is_none());
-        let mut modest = Box::pin(turns.take("modest"));
+        let mut modest = Box::pin(queue.acquire("modest"));
         assert!((&mut modest).now_or_never().is_none());
         drop(first);
         assert!((&mut greedy).now_or_never().is_none());
-        let modest = (&mut modest).now_or_never().expect("its turn");
+        let modest = (&mut modest).now_or_never().expect("a tab");
         drop(second);
-        let greedy = (&mut greedy).now_or_never().expect("its turn");
+        let greedy = (&mut greedy).now_or_never().expect("a tab");
         drop((modest, greedy));
-        let state = turns.state();
-        assert_eq!((state.free, state.taken.len()), (2, 0));
+        let state = queue.state();
+        assert_eq!((state.free, state.in_use.len()), (2, 0));
     }
 
     #[tokio::test]
-    async fn who_leaves_keeps_nobody_waiting() {
-        let turns = Turns::new(1);
-        let place = turns.take("a").await;
-        let gone = tokio::time::timeout(Duration::from_millis(1), turns.take("b")).await;
+    async fn a_cancelled_call_blocks_no_other() {
+        let queue = TabQueue::new(1);
+        let tab = queue.acquire("a").await;
+        let gone = tokio::time::timeout(Duration::from_millis(1), queue.acquire("b")).await;
         assert!(gone.is_err());
-        let mut next = Box::pin(turns.take("c"));
+        let mut next = Box::pin(queue.acquire("c"));
         assert!((&mut next).now_or_never().is_none());
-        drop(place);
+        drop(tab);
         let next = next.now_or_never();
-        assert!(next.is_some(), "the place went to nobody");
+        assert!(next.is_some(), "the tab was not granted");
         drop(next);
-        assert_eq!(turns.state().free, 1);
+        assert_eq!(queue.state().free, 1);
     }
 }

@@ -1,4 +1,5 @@
-//! Waiting until a page is what a person would see: loaded and quiet, and whatever the caller waits for.
+//! Waits until a page is ready: loaded, with an idle network, and with whatever the caller waits
+//! for.
 
 use std::time::{Duration, Instant};
 
@@ -8,39 +9,41 @@ use super::RenderError;
 use super::tab::Tab;
 use super::watch::ALMOST_IDLE;
 
-/// How long the network must be quiet before a page counts as settled. React shows what it has waited for only 300 ms after it
-/// showed that it waits, so that nothing flickers; other scripts fetch within a few milliseconds of each other.
-const QUIET: Duration = Duration::from_millis(350);
-/// How long no more than [`ALMOST_IDLE`] requests must be in flight to count the same: news that never end, and pictures that
-/// take long, hold nothing up for longer.
-const QUIET_ALMOST: Duration = Duration::from_millis(1_500);
-/// The same where the caller asked for an idle network; what other tools wait for.
-const QUIET_ASKED: Duration = Duration::from_millis(500);
-/// How long a page that never becomes quiet is waited for after its load event.
-const QUIET_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long a page may take to go on to another one by itself.
+/// How long the network must be idle before a page counts as loaded. React shows suspended content
+/// up to 300 ms after its fallback, to avoid flicker; other scripts send their requests within a
+/// few milliseconds.
+const IDLE_WINDOW: Duration = Duration::from_millis(350);
+/// How long at most [`ALMOST_IDLE`] requests may be in flight to count as idle too: long polling
+/// and slow images delay a page no longer than this.
+const IDLE_WINDOW_ALMOST: Duration = Duration::from_millis(1_500);
+/// The idle window where the caller requested an idle network; the value of other tools.
+const IDLE_WINDOW_REQUESTED: Duration = Duration::from_millis(500);
+/// How long to wait, after the load event, for a network that never becomes idle.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long to wait for a page to navigate by itself.
 const NAVIGATION_TIME_MAX: Duration = Duration::from_secs(5);
-/// Between two looks for an element.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long a document must not change to count as settled.
-const DOM_QUIET: Duration = Duration::from_millis(500);
-/// Between two steps of scrolling: time for what comes into sight to be asked for.
+/// Interval at which an element is looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a document must not change to count as stable.
+const DOM_STABLE_WINDOW: Duration = Duration::from_millis(500);
+/// Interval between two scroll steps: time for newly visible content to be requested.
 const SCROLL_STEP: Duration = Duration::from_millis(100);
 
 impl Tab<'_> {
-    /// Waits for the load event and a quiet network, again for every page that this one goes on to.
-    pub(super) async fn settle(&self) {
+    /// Waits for the load event and an idle network, again for every page that this one navigates
+    /// to.
+    pub(super) async fn wait_for_load(&self) {
         let soft = self.soft_deadline();
         loop {
-            let before = self.watch.seen().navigations;
-            let loaded = self.watch.until(|seen| seen.loaded);
+            let before = self.watch.state().navigations;
+            let loaded = self.watch.until(|state| state.loaded);
             if tokio::time::timeout_at(soft.into(), loaded).await.is_err() {
                 return;
             }
-            let end = soft.min(Instant::now() + QUIET_TIME_MAX);
-            let _never_quiet = tokio::time::timeout_at(end.into(), self.is_done()).await;
-            let seen = self.watch.seen();
-            if seen.navigations == before && seen.loaded {
+            let end = soft.min(Instant::now() + IDLE_TIME_MAX);
+            let _never_idle = tokio::time::timeout_at(end.into(), self.wait_for_idle()).await;
+            let state = self.watch.state();
+            if state.navigations == before && state.loaded {
                 return;
             }
             if Instant::now() >= soft {
@@ -49,60 +52,61 @@ impl Tab<'_> {
         }
     }
 
-    /// Waits until the network is quiet and the page's scripts have nothing left to do either: on a busy machine they may begin
-    /// their first request long after the page has loaded.
-    async fn is_done(&self) {
+    /// Waits until the network is idle and the page's scripts have nothing left to do: on a busy
+    /// machine they may send their first request long after the page has loaded.
+    async fn wait_for_idle(&self) {
         loop {
-            let before = self.watch.seen().n_requests;
+            let before = self.watch.state().n_requests;
             tokio::select! {
-                () = self.watch.quiet(0, QUIET) => {}
-                () = self.watch.quiet(ALMOST_IDLE, QUIET_ALMOST) => {}
+                () = self.watch.idle(0, IDLE_WINDOW) => {}
+                () = self.watch.idle(ALMOST_IDLE, IDLE_WINDOW_ALMOST) => {}
             }
-            // Without an answer the page went on to another one.
-            let _idle = self.ask::<bool>("idle", ()).await;
-            if self.watch.seen().n_requests == before {
+            // The call fails if the page navigated meanwhile.
+            let _idle = self.call_function::<bool>("idle", ()).await;
+            if self.watch.state().n_requests == before {
                 return;
             }
         }
     }
 
-    /// Waits for everything the caller waits for, one after the other, each up to its own time. What did not come is told.
+    /// Waits for everything the caller waits for, one after the other, each up to its own timeout.
+    /// What timed out is added to `missed`.
     pub(super) async fn wait(
         &self,
         plan: &WaitPlan,
-        tell: &mut Vec<String>,
+        missed: &mut Vec<String>,
     ) -> Result<(), RenderError> {
         if plan.navigation {
-            let first = self.watch.seen().navigations;
-            if !self.navigated(first, NAVIGATION_TIME_MAX).await {
-                tell.push("page_navigations: the page stayed where it was".to_owned());
+            let first = self.watch.state().navigations;
+            if !self.wait_for_navigation(first, NAVIGATION_TIME_MAX).await {
+                missed.push("page_navigations: the page did not navigate".to_owned());
             }
         }
         if let Some((selector, time)) = &plan.selector
-            && let Err(reason) = self.appears(selector, *time).await?
+            && let Err(reason) = self.wait_for_selector(selector, *time).await?
         {
-            tell.push(format!("selector: {reason}"));
+            missed.push(format!("selector: {reason}"));
         }
         for (name, time, most) in [
             ("idle_network", plan.idle, 0),
             ("almost_idle_network0", plan.almost_idle, ALMOST_IDLE),
         ] {
             let Some(time) = time else { continue };
-            let quiet = self.watch.quiet(most, QUIET_ASKED);
-            if tokio::time::timeout_at(self.until(time).into(), quiet)
+            let idle = self.watch.idle(most, IDLE_WINDOW_REQUESTED);
+            if tokio::time::timeout_at(self.until(time).into(), idle)
                 .await
                 .is_err()
             {
-                tell.push(format!(
+                missed.push(format!(
                     "{name}: the network was not idle within {} ms",
                     time.as_millis()
                 ));
             }
         }
         if let Some((selector, time)) = &plan.dom
-            && let Err(reason) = self.dom_settles(selector.as_deref(), *time).await?
+            && let Err(reason) = self.wait_for_stable_dom(selector.as_deref(), *time).await?
         {
-            tell.push(format!("dom: {reason}"));
+            missed.push(format!("dom: {reason}"));
         }
         if let Some(time) = plan.delay {
             tokio::time::sleep_until(self.until(time).into()).await;
@@ -110,60 +114,60 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Waits for another main document after the first `n`, and until it has settled.
-    pub(super) async fn navigated(&self, first: u32, time: Duration) -> bool {
-        let another = self.watch.until(|seen| seen.navigations > first);
-        let came = tokio::time::timeout_at(self.until(time).into(), another)
+    /// Waits for another main document after the first `first` ones, and until it has loaded.
+    pub(super) async fn wait_for_navigation(&self, first: u32, time: Duration) -> bool {
+        let another = self.watch.until(|state| state.navigations > first);
+        let has_navigated = tokio::time::timeout_at(self.until(time).into(), another)
             .await
             .is_ok();
-        if came {
-            self.settle().await;
+        if has_navigated {
+            self.wait_for_load().await;
         }
-        came
+        has_navigated
     }
 
-    /// Waits for an element.
-    pub(super) async fn appears(
+    /// Waits for an element that matches.
+    pub(super) async fn wait_for_selector(
         &self,
         selector: &str,
         time: Duration,
     ) -> Result<Result<(), String>, RenderError> {
         let end = self.until(time);
         loop {
-            match self.ask::<bool>("has", (selector,)).await? {
+            match self.call_function::<bool>("has", (selector,)).await? {
                 Ok(true) => return Ok(Ok(())),
                 Ok(false) if Instant::now() >= end => {
                     return Ok(Err(format!(
-                        "nothing matched `{selector}` within {} ms",
+                        "no element matched `{selector}` within {} ms",
                         time.as_millis()
                     )));
                 }
-                Ok(false) => tokio::time::sleep(LOOK_AGAIN).await,
+                Ok(false) => tokio::time::sleep(POLL_INTERVAL).await,
                 Err(reason) if reason.contains("SyntaxError") => return Ok(Err(reason)),
-                // The page went on to another one while it was asked.
-                Err(_) if Instant::now() < end => tokio::time::sleep(LOOK_AGAIN).await,
+                // The page navigated during the call.
+                Err(_) if Instant::now() < end => tokio::time::sleep(POLL_INTERVAL).await,
                 Err(reason) => return Ok(Err(reason)),
             }
         }
     }
 
-    /// Waits until nothing under an element changes any more.
-    pub(super) async fn dom_settles(
+    /// Waits until nothing below an element changes any more.
+    pub(super) async fn wait_for_stable_dom(
         &self,
         selector: Option<&str>,
         time: Duration,
     ) -> Result<Result<(), String>, RenderError> {
-        let quiet = u64::try_from(DOM_QUIET.as_millis()).unwrap_or(u64::MAX);
-        let settled = self.ask::<bool>("settled", (selector, quiet));
-        match tokio::time::timeout_at(self.until(time).into(), settled).await {
+        let window = u64::try_from(DOM_STABLE_WINDOW.as_millis()).unwrap_or(u64::MAX);
+        let stable = self.call_function::<bool>("isStable", (selector, window));
+        match tokio::time::timeout_at(self.until(time).into(), stable).await {
             Err(_) => Ok(Err(format!(
                 "the document still changed after {} ms",
                 time.as_millis()
             ))),
-            Ok(answer) => Ok(match answer? {
+            Ok(result) => Ok(match result? {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(format!(
-                    "nothing matched `{}`",
+                    "no element matches `{}`",
                     selector.unwrap_or_default()
                 )),
                 Err(reason) => Err(reason),
@@ -171,17 +175,17 @@ impl Tab<'_> {
         }
     }
 
-    /// Keeps scrolling down for so long.
+    /// Scrolls down repeatedly for this time.
     pub(super) async fn scroll(&self, time: Duration) -> Result<(), RenderError> {
         let end = self.until(time);
         while Instant::now() < end {
-            let _no_document = self.ask::<f64>("scrollToEnd", ()).await?;
+            let _no_document = self.call_function::<f64>("scrollToEnd", ()).await?;
             tokio::time::sleep(SCROLL_STEP).await;
         }
         Ok(())
     }
 
-    /// This much time from now, or less when the page has less left.
+    /// The moment after this time, or the page's soft deadline if that is earlier.
     pub(super) fn until(&self, time: Duration) -> Instant {
         self.soft_deadline().min(Instant::now() + time)
     }

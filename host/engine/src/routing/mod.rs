@@ -425,7 +425,7 @@ impl Routing {
         let rendered = got.rendered;
         Ok(Served {
             page: rendered.page,
-            told: rendered.told,
+            told: rendered.metadata,
             cpu: rendered.cpu,
             loaded_bytes: Some(rendered.loaded_bytes),
             picture: rendered.screenshot,

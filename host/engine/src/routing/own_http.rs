@@ -163,7 +163,9 @@ impl OwnHttp {
                 }
                 // A try that failed does not take away the answer before it.
                 (Err(_), Some(before)) => return Ok(time.told(before)),
-                (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_refused_or_reset() => {
+                (Err(error), None)
+                    if reconnects < RECONNECTS_MAX && error.is_refused_or_reset() =>
+                {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
                 }

@@ -10,7 +10,7 @@ use trawl_model::failure::status;
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
     /// The scheme is not `http` or `https`.
-    #[error("scheme `{0}` is not supported: use `http` or `https`")]
+    #[error("scheme `{0}` is refused: use `http` or `https`")]
     Scheme(String),
     /// The URL has no host, or port 0.
     #[error("the URL has no host to connect to: write it like `https://example.com/`")]
