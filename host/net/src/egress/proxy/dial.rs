@@ -166,7 +166,8 @@ fn connector(
         .iter()
         .map(|address| SocketAddr::new(*address, 0))
         .collect();
-    let resolver = tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
+    let resolver =
+        tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.set_connect_timeout(Some(time_max));
     connector

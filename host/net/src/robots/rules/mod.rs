@@ -143,6 +143,7 @@ impl Rules {
 }
 
 impl Group {
+    /// Adds a rule if the group is open.
     fn add(&mut self, is_allow: bool, pattern: &str) {
         // An empty pattern matches no path.
         if !self.is_open || pattern.is_empty() {
@@ -158,9 +159,7 @@ impl Group {
             self.rules.push(Rule::new(true, &format!("{folder}$")));
         }
     }
-}
 
-impl Group {
     /// Takes the first delay of the group.
     fn delay(&mut self, value: &str) {
         if self.is_open && self.crawl_delay.is_none() {

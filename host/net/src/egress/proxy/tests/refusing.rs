@@ -7,48 +7,51 @@ use tokio::io::AsyncWriteExt;
 
 use super::*;
 
+/// Spellings of IP addresses that are not public, and names of loopback.
+const PRIVATE_HOSTS: &[&str] = &[
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.0.0.1",
+    "0177.0.0.1",
+    "017700000001",
+    "127.0.0.1.",
+    "0",
+    "0.0.0.0",
+    "[::]",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "[::FFFF:7F00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::127.0.0.1]",
+    "[64:ff9b:1::127.0.0.1]",
+    "[2002:7f00:1::]",
+    "[2001::1]",
+    "[fd00:ec2::254]",
+    "[fe80::1]",
+    "[ff02::1]",
+    "169.254.169.254",
+    "0xa9fea9fe",
+    "100.100.100.200",
+    "168.63.129.16",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "a.localhost",
+];
+
 #[tokio::test]
 async fn every_spelling_of_a_private_ip_address_is_refused() {
     let site = Site::echo().await;
     let channel = open(EgressConfig::default(), ProxyLimits::default()).await;
     let port = site.address.port();
-    for host in [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0x7f.0.0.1",
-        "0177.0.0.1",
-        "017700000001",
-        "127.0.0.1.",
-        "0",
-        "0.0.0.0",
-        "[::]",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[::FFFF:7F00:1]",
-        "[::127.0.0.1]",
-        "[64:ff9b::127.0.0.1]",
-        "[64:ff9b:1::127.0.0.1]",
-        "[2002:7f00:1::]",
-        "[2001::1]",
-        "[fd00:ec2::254]",
-        "[fe80::1]",
-        "[ff02::1]",
-        "169.254.169.254",
-        "0xa9fea9fe",
-        "100.100.100.200",
-        "168.63.129.16",
-        "10.0.0.1",
-        "172.16.0.1",
-        "192.168.1.1",
-        "224.0.0.1",
-        "255.255.255.255",
-        "localhost",
-        "LOCALHOST",
-        "localhost.",
-        "a.localhost",
-    ] {
+    for host in PRIVATE_HOSTS {
         let (_, head) = connect(&channel, &format!("{host}:{port}")).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{host}: {head}");
         let line = format!("GET http://{host}:{port}/");
