@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::*;
@@ -186,12 +187,8 @@ async fn the_next_call_takes_over_a_cancelled_fetch() {
     let site = Site::new(200, "");
     let robots = robots(&site);
     let page = url("http://a.example/");
-    let soon = Duration::from_millis(1);
-    assert!(
-        tokio::time::timeout(soon, robots.verdict(&page))
-            .await
-            .is_err()
-    );
+    let cancelled = robots.verdict(&page).now_or_never();
+    assert!(cancelled.is_none(), "the fetch takes a while");
     assert!(robots.verdict(&page).await.is_allowed);
     assert_eq!(site.requests.load(Ordering::SeqCst), 2);
 }
