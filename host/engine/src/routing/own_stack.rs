@@ -261,7 +261,7 @@ impl OwnStack {
         let fetched = browser.fetch(visit.plan, job).await?;
         let rendered = fetched.rendered;
         Ok(Served {
-            metadata: rendered.told,
+            metadata: rendered.metadata,
             usage: Usage {
                 content_bytes: rendered.loaded_bytes,
                 compute: rendered.cpu,

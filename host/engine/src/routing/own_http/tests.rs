@@ -203,7 +203,7 @@ async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
     assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
     assert_eq!(
         failure.message,
-        "the robots.txt of `127.0.0.1` forbids this page"
+        "the robots.txt of `127.0.0.1` disallows this page"
     );
     fetch(&route, &polite, &site.url("/away"))
         .await

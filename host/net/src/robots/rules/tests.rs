@@ -1,4 +1,5 @@
-//! The cases that Google publishes with its own parser, in our words, and what RFC 9309 says beyond them.
+//! The cases that Google publishes with its own parser, rewritten, and requirements of RFC 9309
+//! beyond them.
 
 use proptest::prelude::*;
 use url::{Position, Url};
@@ -7,7 +8,7 @@ use super::*;
 
 /// Whether `token` may fetch `url`, written as the published cases write it.
 fn allows(robots: &str, token: &str, url: &str) -> bool {
-    let url = Url::parse(url).expect("an address");
+    let url = Url::parse(url).expect("a URL");
     Rules::read(robots.as_bytes(), token).allows(&url[Position::BeforePath..Position::AfterQuery])
 }
 
@@ -23,7 +24,7 @@ fn check(robots: &str, allowed: &[&str], disallowed: &[&str]) {
 }
 
 #[test]
-fn nothing_is_forbidden_without_a_rule() {
+fn everything_is_allowed_without_a_rule() {
     check("", &["/", "/a"], &[]);
     check("user-agent: FooBot\ndisallow: /\n", &[], &["/", "/a"]);
     assert!(allows(
@@ -31,7 +32,7 @@ fn nothing_is_forbidden_without_a_rule() {
         "BarBot",
         "http://a.example/"
     ));
-    // A rule that belongs to no group is nobody's.
+    // A rule outside any group applies to no crawler.
     check("disallow: /\nuser-agent: FooBot\n", &["/x"], &[]);
     check("foo: FooBot\nbar: /\n", &["/x/y"], &[]);
     check("user-agent: FooBot\ndisallow:\n", &["/", "/a"], &[]);
@@ -53,7 +54,7 @@ fn lines_have_a_colon_or_exactly_two_words() {
 }
 
 #[test]
-fn lines_end_in_any_way() {
+fn all_line_ends_are_accepted() {
     for end in ["\n", "\r\n", "\r"] {
         let lines = [
             "User-Agent: foo",
@@ -115,7 +116,7 @@ fn other_lines_do_not_end_a_list_of_names() {
 }
 
 #[test]
-fn names_of_lines_have_no_case_and_known_misspellings() {
+fn keys_are_case_insensitive_and_known_misspellings_accepted() {
     for robots in [
         "USER-AGENT: FooBot\nALLOW: /x/\nDISALLOW: /\n",
         "user-agent: FooBot\nallow: /x/\ndisallow: /\n",
@@ -139,7 +140,7 @@ fn the_group_is_chosen_by_the_product_token_without_case() {
     let robots = "User-Agent: *\nDisallow: /\nUser-Agent: Foo Bar\nAllow: /x/\nDisallow: /\n";
     assert!(allows(robots, "Foo", "http://a.example/x/y"));
     assert!(!allows(robots, "Other", "http://a.example/x/y"));
-    // Part of a token is another token.
+    // A prefix of a token is another token.
     assert!(allows(
         "User-Agent: FooBot-News\nDisallow: /\n",
         "FooBot",
@@ -153,7 +154,7 @@ fn the_group_is_chosen_by_the_product_token_without_case() {
 }
 
 #[test]
-fn everyones_group_is_for_those_without_their_own() {
+fn the_wildcard_group_is_for_crawlers_without_their_own() {
     let robots = "user-agent: *\nallow: /\nuser-agent: FooBot\ndisallow: /\n";
     assert!(!allows(robots, "FooBot", "http://a.example/x/y"));
     assert!(allows(robots, "BarBot", "http://a.example/x/y"));
@@ -164,7 +165,7 @@ fn everyones_group_is_for_those_without_their_own() {
         &["/x/page"],
         &["/y/page"],
     );
-    // A group of one's own without any rule is one's own all the same.
+    // An own group without any rule still replaces the wildcard group.
     check(
         "User-agent: *\nDisallow: /\nUser-agent: FooBot\nUser-agent: Other\nAllow: /\n",
         &["/"],
@@ -180,7 +181,7 @@ fn everyones_group_is_for_those_without_their_own() {
 }
 
 #[test]
-fn paths_have_case() {
+fn paths_are_case_sensitive() {
     check("user-agent: FooBot\ndisallow: /x/\n", &["/X/y"], &["/x/y"]);
     check("user-agent: FooBot\ndisallow: /X/\n", &["/x/y"], &["/X/y"]);
 }
@@ -242,8 +243,8 @@ fn escapes_make_no_difference() {
             &["/foo/bar/"],
         );
     }
-    // RFC 9309 section 2.2.2 wants escapes of letters undone. Google's parser leaves that to its callers, so its own case has
-    // the first of these forbidden.
+    // RFC 9309 section 2.2.2 requires unescaping of letters. Google's parser leaves that to its
+    // callers, so its own case disallows the first of these.
     check(
         &file("/foo/bar/%62%61%7A"),
         &["/foo/bar/baz", "/foo/bar/%62%61%7a"],
@@ -257,7 +258,7 @@ fn escapes_make_no_difference() {
 }
 
 #[test]
-fn an_asterisk_is_anything_and_a_dollar_the_end() {
+fn an_asterisk_matches_anything_and_a_dollar_the_end() {
     check(
         "User-agent: FooBot\nDisallow: /foo/bar/quz\nAllow: /foo/*/qux\n",
         &["/foo/quz", "/foo//quz", "/foo/bax/quz"],
@@ -352,7 +353,7 @@ fn the_examples_of_the_documentation_hold() {
 }
 
 #[test]
-fn who_allows_the_index_page_allows_the_folder() {
+fn allowing_the_index_page_allows_the_folder() {
     check(
         "User-Agent: *\nAllow: /allowed-slash/index.html\nDisallow: /\n",
         &["/allowed-slash/", "/allowed-slash/index.html"],
@@ -361,7 +362,7 @@ fn who_allows_the_index_page_allows_the_folder() {
 }
 
 #[test]
-fn long_lines_are_cut() {
+fn long_lines_are_truncated() {
     let long = |letter: &str, name: &str| {
         let len = 2083 * 8 - "/x/".len() - name.len() + 1;
         format!("/x/{}", letter.repeat(len - 3))
@@ -387,7 +388,7 @@ fn a_byte_order_mark_or_part_of_one_is_skipped() {
 }
 
 #[test]
-fn sitemaps_are_everyones_wherever_they_stand() {
+fn sitemaps_apply_to_all_crawlers_wherever_they_stand() {
     let read = |robots: &str| Rules::read(robots.as_bytes(), "FooBot").sitemaps;
     let rest = "User-Agent: foo\nAllow: /some/path\nUser-Agent: bar\n\n\n";
     let line = "Sitemap: http://foo.example/sitemap.xml\n";
@@ -405,7 +406,7 @@ fn sitemaps_are_everyones_wherever_they_stand() {
 }
 
 #[test]
-fn a_crawl_delay_is_that_of_the_group_within_its_bound() {
+fn the_crawl_delay_is_that_of_the_group_up_to_its_limit() {
     let check = |robots: &str, millis: Option<u64>| {
         let delay = Rules::read(robots.as_bytes(), "FooBot").crawl_delay;
         assert_eq!(delay, millis.map(Duration::from_millis), "{robots}");
@@ -430,7 +431,7 @@ fn a_crawl_delay_is_that_of_the_group_within_its_bound() {
 }
 
 #[test]
-fn what_is_behind_the_size_bound_is_not_read() {
+fn lines_beyond_the_size_limit_are_ignored() {
     let mut robots = b"User-agent: FooBot\n".to_vec();
     robots.resize(ROBOTS_BYTES_MAX, b'\n');
     robots.extend(b"Disallow: /\n");
@@ -446,7 +447,7 @@ fn the_robots_txt_itself_is_always_allowed() {
     );
 }
 
-/// A hostile file decides an address within a time that does not grow with both.
+/// Matching a hostile file does not take time proportional to the product of pattern and path.
 #[test]
 fn hostile_patterns_take_linear_time() {
     let pattern = format!("Disallow: /{}$\n", "*a".repeat(2_000));
@@ -465,7 +466,8 @@ fn hostile_patterns_take_linear_time() {
 }
 
 proptest! {
-    /// Where the other parser has none of its faults (one name, no `$`, no escapes, no empty pattern), both agree.
+    /// Where the other parser has none of its defects (one name, no `$`, no escapes, no empty
+    /// pattern), both agree.
     #[test]
     fn the_other_parser_agrees_where_it_is_right(
         rules in prop::collection::vec((any::<bool>(), "/[ab/*]{0,6}"), 0..8),

@@ -1,5 +1,6 @@
-//! Talking to one browser through a pair of pipes: commands with answers, and events by session. A pipe rather than a debug
-//! port, so that nobody else on the machine can reach the browser, and so that it ends when this process does.
+//! The DevTools protocol connection to one browser over a pair of pipes: commands with responses,
+//! and events by session. A pipe rather than a debug port, so that no other process can control the
+//! browser, and so that it ends with this process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,45 +13,46 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of one message from the browser: a page's HTML (64 MiB) with every character escaped as JSON, and some.
+/// Bytes of one message from the browser: a page's HTML (64 MiB) with every character escaped as
+/// JSON, and some reserve.
 const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Events of one page that wait to be looked at. A page that causes more faster than they are read is flooding.
+/// Queued events of one page. A page that causes events faster than they are read is flooding.
 const EVENTS_MAX: usize = 16_384;
-/// Commands that wait to be written.
+/// Queued commands.
 const COMMANDS_MAX: usize = 1_024;
 
-/// Why a command has no answer.
+/// Why a command has no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
-    /// The browser ended.
-    #[error("the browser ended")]
+    /// The browser exited.
+    #[error("the browser exited")]
     Gone,
     /// The browser refused the command.
     #[error("{0}")]
     Refused(String),
-    /// The answer is not what the protocol says.
-    #[error("the browser answered something unknown")]
-    Unknown(#[source] serde_json::Error),
+    /// The response does not match the protocol.
+    #[error("the browser sent an invalid response")]
+    Invalid(#[source] serde_json::Error),
 }
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) method: String,
     pub(super) params: Box<RawValue>,
 }
 
-type Answer = Result<Box<RawValue>, CallError>;
+type Response = Result<Box<RawValue>, CallError>;
 
-/// The two pipes of one browser. Ends with the browser, or when dropped.
-pub(super) struct Wire {
+/// The two pipes of one browser. Closes with the browser, or on drop.
+pub(super) struct Connection {
     commands: mpsc::Sender<Vec<u8>>,
     shared: Arc<Shared>,
 }
 
 struct Shared {
     next_id: AtomicU64,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Response>>>,
     sessions: Mutex<HashMap<String, mpsc::Sender<Event>>>,
     gone: CancellationToken,
 }
@@ -72,8 +74,8 @@ struct Refusal {
     message: String,
 }
 
-impl Wire {
-    /// Begins to talk. Call it inside the runtime.
+impl Connection {
+    /// Starts the reader and the writer. Call it inside the runtime.
     pub(super) fn open(
         input: impl AsyncWrite + Send + Unpin + 'static,
         output: impl AsyncRead + Send + Unpin + 'static,
@@ -90,24 +92,24 @@ impl Wire {
         Self { commands, shared }
     }
 
-    /// Ends when the browser does.
+    /// Cancelled when the browser exits.
     pub(super) fn gone(&self) -> &CancellationToken {
         &self.shared.gone
     }
 
-    /// The events of a session from now on; those without a session under the empty name.
+    /// Subscribes to the events of a session; those without a session have the empty name.
     pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         locked(&self.shared.sessions).insert(session.to_owned(), sender);
         events
     }
 
-    /// Forgets a session.
+    /// Ends the subscription of a session.
     pub(super) fn forget(&self, session: &str) {
         locked(&self.shared.sessions).remove(session);
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command and waits for its response.
     ///
     /// # Errors
     /// [`CallError`].
@@ -116,7 +118,7 @@ impl Wire {
         session: Option<&str>,
         params: T,
     ) -> Result<T::Response, CallError> {
-        let (sender, answer) = oneshot::channel();
+        let (sender, response) = oneshot::channel();
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
         locked(&self.shared.waiting).insert(id, sender);
         let message = encode(id, session, &params)?;
@@ -125,16 +127,17 @@ impl Wire {
             locked(&self.shared.waiting).remove(&id);
             return Err(CallError::Gone);
         }
-        let result = answer.await.map_err(|_| CallError::Gone)??;
-        serde_json::from_str(result.get()).map_err(CallError::Unknown)
+        let result = response.await.map_err(|_| CallError::Gone)??;
+        serde_json::from_str(result.get()).map_err(CallError::Invalid)
     }
 
-    /// Sends a command whose answer nobody waits for.
+    /// Sends a command without waiting for its response.
     pub(super) fn post<T: Command>(&self, session: &str, params: &T) {
         post(&self.commands, &self.shared, Some(session), params);
     }
 
-    /// Sends commands to the browser itself, whose answers nobody waits for, without keeping the pipes open.
+    /// Sends commands to the browser itself without waiting for their responses, and without
+    /// keeping the pipes open.
     pub(super) fn poster(&self) -> Poster {
         Poster {
             commands: self.commands.clone(),
@@ -143,7 +146,7 @@ impl Wire {
     }
 }
 
-/// See [`Wire::poster`].
+/// See [`Connection::poster`].
 pub(super) struct Poster {
     commands: mpsc::Sender<Vec<u8>>,
     shared: Arc<Shared>,
@@ -168,7 +171,7 @@ fn post<T: Command>(
     }
 }
 
-impl Drop for Wire {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.shared.gone.cancel();
     }
@@ -179,9 +182,9 @@ fn encode<T: Command>(id: u64, session: Option<&str>, params: &T) -> Result<Vec<
         id: CallId::new(usize::try_from(id).unwrap_or(usize::MAX)),
         method: params.identifier(),
         session_id: session.map(str::to_owned),
-        params: serde_json::to_value(params).map_err(CallError::Unknown)?,
+        params: serde_json::to_value(params).map_err(CallError::Invalid)?,
     };
-    let mut message = serde_json::to_vec(&call).map_err(CallError::Unknown)?;
+    let mut message = serde_json::to_vec(&call).map_err(CallError::Invalid)?;
     message.push(0);
     Ok(message)
 }
@@ -213,9 +216,9 @@ async fn read(output: impl AsyncRead + Unpin, shared: Arc<Shared>) {
             match read {
                 Ok(_) if message.last() == Some(&0) => {
                     message.pop();
-                    shared.take_in(&message);
+                    shared.handle(&message);
                 }
-                // The end of the pipe, or a message beyond every bound.
+                // The end of the pipe, or a message beyond the size limit.
                 _ => break,
             }
         }
@@ -225,7 +228,7 @@ async fn read(output: impl AsyncRead + Unpin, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn take_in(&self, message: &[u8]) {
+    fn handle(&self, message: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else {
             return;
         };
@@ -233,12 +236,12 @@ impl Shared {
             let Some(waiting) = locked(&self.waiting).remove(&id) else {
                 return;
             };
-            let answer = match (message.result, message.error) {
+            let response = match (message.result, message.error) {
                 (Some(result), None) => Ok(result),
                 (_, Some(refusal)) => Err(CallError::Refused(refusal.message)),
-                (None, None) => Err(CallError::Refused("an empty answer".to_owned())),
+                (None, None) => Err(CallError::Refused("an empty response".to_owned())),
             };
-            let _nobody_waits = waiting.send(answer);
+            let _cancelled = waiting.send(response);
         } else if let (Some(method), Some(params)) = (message.method, message.params) {
             let session = message.session.unwrap_or_default();
             let mut sessions = locked(&self.sessions);
@@ -246,7 +249,7 @@ impl Shared {
                 method: method.into_owned(),
                 params,
             };
-            // A listener that does not keep up loses its channel, which ends its page.
+            // A subscriber that does not keep up loses its channel, which ends its page.
             if let Some(listener) = sessions.get(&*session)
                 && listener.try_send(event).is_err()
             {
@@ -274,18 +277,18 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn calls_end_when_the_browser_does() {
+    async fn calls_fail_when_the_browser_exits() {
         let (ours, theirs) = duplex(1024);
         let (output, input) = tokio::io::split(ours);
-        let wire = Wire::open(input, output);
-        let call = wire.call(None, GetVersionParams::default());
+        let connection = Connection::open(input, output);
+        let call = connection.call(None, GetVersionParams::default());
         let end = async {
             tokio::task::yield_now().await;
             drop(theirs);
         };
-        let (answer, ()) = tokio::join!(call, end);
-        assert!(matches!(answer, Err(CallError::Gone)), "{answer:?}");
-        let later = wire.call(None, GetVersionParams::default()).await;
+        let (response, ()) = tokio::join!(call, end);
+        assert!(matches!(response, Err(CallError::Gone)), "{response:?}");
+        let later = connection.call(None, GetVersionParams::default()).await;
         assert!(matches!(later, Err(CallError::Gone)), "{later:?}");
     }
 
@@ -293,8 +296,8 @@ mod tests {
     async fn events_reach_their_session_only() {
         let (ours, mut theirs) = duplex(4096);
         let (output, input) = tokio::io::split(ours);
-        let wire = Wire::open(input, output);
-        let (mut one, mut all) = (wire.listen("one"), wire.listen(""));
+        let connection = Connection::open(input, output);
+        let (mut one, mut all) = (connection.listen("one"), connection.listen(""));
         for message in [
             r#"{"method":"A.b","params":{},"sessionId":"one"}"#,
             r#"{"method":"A.c","params":{"x":1}}"#,

@@ -17,7 +17,7 @@ fn redirect(to: &str) -> Vec<Answer> {
 }
 
 #[tokio::test]
-async fn five_redirects_are_followed_and_the_sixth_is_the_answer() {
+async fn five_redirects_are_followed_and_the_sixth_is_returned() {
     let paths: Vec<(String, Vec<Answer>)> = (0..6)
         .map(|number| (format!("/{number}"), redirect(&format!("/{}", number + 1))))
         .chain([("/6".to_owned(), vec![page(200, "", "there")])])
@@ -27,18 +27,24 @@ async fn five_redirects_are_followed_and_the_sixth_is_the_answer() {
         .map(|(path, answers)| (path.as_str(), answers.clone()))
         .collect();
     let site = LoopbackSite::start(&paths).await;
-    let got = get().get(&site.url("/1"), LIMITS).await.expect("an answer");
+    let response = get()
+        .get(&site.url("/1"), LIMITS)
+        .await
+        .expect("a response");
     assert_eq!(
-        (got.status, &got.body[..], got.end),
-        (200, &b"there"[..], BodyEnd::Whole)
+        (response.status, &response.body[..], response.end),
+        (200, &b"there"[..], BodyEnd::Complete)
     );
-    assert_eq!(got.final_url, site.url("/6"));
-    let got = get().get(&site.url("/0"), LIMITS).await.expect("an answer");
-    assert_eq!(got.status, 301);
+    assert_eq!(response.final_url, site.url("/6"));
+    let response = get()
+        .get(&site.url("/0"), LIMITS)
+        .await
+        .expect("a response");
+    assert_eq!(response.status, 301);
 }
 
 #[tokio::test]
-async fn a_long_body_is_cut_and_a_broken_one_gives_what_came() {
+async fn a_long_body_is_truncated_and_a_broken_one_returns_what_arrived() {
     let cut_short = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_owned();
     let gzip = {
         use std::io::Write;
@@ -59,19 +65,22 @@ async fn a_long_body_is_cut_and_a_broken_one_gives_what_came() {
     ])
     .await;
     for (path, len, end) in [
-        ("/long", 1_000, BodyEnd::PageRange),
-        ("/fits", 1_000, BodyEnd::Whole),
+        ("/long", 1_000, BodyEnd::Truncated),
+        ("/fits", 1_000, BodyEnd::Complete),
         ("/short", 4, BodyEnd::Broken),
-        ("/bomb", 1_000, BodyEnd::PageRange),
+        ("/bomb", 1_000, BodyEnd::Truncated),
         ("/no-gzip", 0, BodyEnd::Broken),
     ] {
-        let got = get().get(&site.url(path), LIMITS).await.expect("an answer");
-        assert_eq!((got.body.len(), got.end), (len, end), "{path}");
+        let response = get()
+            .get(&site.url(path), LIMITS)
+            .await
+            .expect("a response");
+        assert_eq!((response.body.len(), response.end), (len, end), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_ready_is_asked_again_after_its_pause() {
+async fn a_host_that_is_not_ready_is_retried_after_its_pause() {
     let site = LoopbackSite::start(&[
         (
             "/soon",
@@ -81,22 +90,22 @@ async fn a_host_that_is_not_ready_is_asked_again_after_its_pause() {
     ])
     .await;
     let begun = Instant::now();
-    let got = get()
+    let response = get()
         .get(&site.url("/soon"), LIMITS)
         .await
-        .expect("an answer");
-    assert_eq!(&got.body[..], b"now");
+        .expect("a response");
+    assert_eq!(&response.body[..], b"now");
     assert!(begun.elapsed() >= Duration::from_millis(990));
-    let got = get()
+    let response = get()
         .get(&site.url("/never"), LIMITS)
         .await
-        .expect("an answer");
-    assert_eq!(got.status, 503);
+        .expect("a response");
+    assert_eq!(response.status, 503);
     assert_eq!(site.asked().len(), 2 + 1 + RETRIES_MAX);
 }
 
 #[tokio::test]
-async fn silence_and_closed_doors_are_errors() {
+async fn timeouts_and_private_hosts_are_errors() {
     let site = LoopbackSite::start(&[("/", vec![Answer::Silence(Duration::from_secs(3))])]).await;
     let limits = GetLimits {
         time_max: Duration::from_millis(100),
@@ -107,16 +116,16 @@ async fn silence_and_closed_doors_are_errors() {
         .await
         .expect_err("silence");
     assert!(matches!(error, FetchError::TimedOut(time) if time == limits.time_max));
-    let private = Url::parse("http://10.0.0.1/").expect("an address");
+    let private = Url::parse("http://10.0.0.1/").expect("a URL");
     let error = get()
         .get(&private, LIMITS)
         .await
-        .expect_err("a private address");
+        .expect_err("a private IP address");
     assert!(matches!(error, FetchError::Egress(_)));
 }
 
 #[tokio::test]
-async fn an_errand_does_not_wait_for_the_page_that_sent_it() {
+async fn a_fetch_without_a_delay_does_not_wait_for_the_pages_permit() {
     let site = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
     let politeness = Politeness::new(&PolitenessConfig {
         in_flight_per_host: 1,
@@ -127,6 +136,6 @@ async fn an_errand_does_not_wait_for_the_page_that_sent_it() {
         delay: None,
         ..LIMITS
     };
-    let got = timeout(LIMITS.time_max, get.get(&site.url("/"), limits)).await;
-    assert!(got.expect("no waiting").is_ok());
+    let response = timeout(LIMITS.time_max, get.get(&site.url("/"), limits)).await;
+    assert!(response.expect("no waiting").is_ok());
 }

@@ -1,4 +1,5 @@
-//! Content codings undone as the bytes arrive. The cap on the body holds while it is being decoded, so a bomb ends at it.
+//! Decodes content codings as the bytes arrive. The limit on the body holds during decoding, so a
+//! decompression bomb ends at it.
 
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState, HeapAlloc, HuffmanCode};
 use flate2::write::GzDecoder;
@@ -8,41 +9,42 @@ use http::header::CONTENT_ENCODING;
 use std::io::Write;
 use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 
-/// Codings on top of each other that are undone. Two happen by accident (a server and its proxy); more is an attack.
+/// Stacked codings that are decoded. Two happen by accident (a server and its proxy); more is an
+/// attack.
 pub const CODINGS_MAX: usize = 3;
-/// Window of a zstd body, as a power of two: 8 MiB, the most RFC 9659 lets a server ask for.
+/// Window of a zstd body, as a power of two: 8 MiB, the most RFC 9659 allows a server to require.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-/// Bytes decoded in one step of a coding, and its buffer.
+/// Bytes decoded in one step, and the size of the buffer.
 const STEP_BYTES: usize = 32 * 1024;
 
 /// Why a body could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodingError {
-    /// A coding that nobody knows.
-    #[error("content encoding `{0}` is not known")]
+    /// The coding is not supported.
+    #[error("content encoding `{0}` is not supported")]
     Unknown(String),
     /// More codings than [`CODINGS_MAX`].
     #[error("the body has more than {CODINGS_MAX} content encodings")]
     TooMany,
-    /// Bytes that are not what the header says.
+    /// The bytes are not what the header says.
     #[error("the body is not valid {0}")]
     Corrupt(&'static str),
-    /// The body ends in the middle, or with a checksum that is not its own.
-    #[error("the {0} body is cut short or damaged")]
+    /// The body ends early, or its checksum is wrong.
+    #[error("the {0} body is truncated or corrupt")]
     Truncated(&'static str),
-    /// The body outgrew its cap.
-    #[error("the decoded body is larger than {0} bytes")]
+    /// The decoded body exceeds its limit.
+    #[error("the decoded body is larger than {0} bytes, the most that is fetched")]
     TooLarge(usize),
 }
 
-/// Undoes the codings of one body.
+/// Decodes one body.
 pub(super) struct Decoder {
-    /// Outermost first: the last one applied is the first one undone.
+    /// Outermost first: the last one applied is the first one decoded.
     codings: Vec<Coding>,
     body: Body,
 }
 
-/// The decoded body, up to its cap.
+/// The decoded body, up to its limit.
 struct Body {
     bytes: Vec<u8>,
     bytes_max: usize,
@@ -70,21 +72,21 @@ enum Coding {
     },
 }
 
-/// How far a coding has come.
+/// How far the decoding of a coding is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing has arrived. An empty body is empty in every coding.
+    /// No bytes have arrived. An empty body is empty in every coding.
     Empty,
     Inside,
-    /// At a place where the body may end.
+    /// At a point where the body may end.
     Complete,
 }
 
-/// Takes what a coding has decoded.
+/// Receives decoded bytes.
 type Emit<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), CodingError>;
 
 impl Decoder {
-    /// A decoder for a body with these headers, of at most `bytes_max` decoded bytes.
+    /// Builds a decoder for a body with these headers, of at most `bytes_max` decoded bytes.
     ///
     /// # Errors
     /// [`CodingError::Unknown`] and [`CodingError::TooMany`].
@@ -107,7 +109,7 @@ impl Decoder {
         })
     }
 
-    /// Whether there is anything to undo.
+    /// Whether the body has no coding.
     pub(super) fn is_identity(&self) -> bool {
         self.codings.is_empty()
     }
@@ -117,7 +119,7 @@ impl Decoder {
         self.body.bytes.len()
     }
 
-    /// Takes the next bytes as they came over the wire.
+    /// Decodes the next bytes as they came over the wire.
     ///
     /// # Errors
     /// [`CodingError::Corrupt`] and [`CodingError::TooLarge`].
@@ -125,16 +127,17 @@ impl Decoder {
         feed(&mut self.codings, input, &mut self.body)
     }
 
-    /// The whole body, when all of it has arrived.
+    /// Returns the body once all of it has arrived.
     ///
     /// # Errors
-    /// [`CodingError::Truncated`], and what [`Decoder::push`] says.
+    /// [`CodingError::Truncated`], and those of [`Decoder::push`].
     pub(super) fn finish(self) -> Result<Vec<u8>, CodingError> {
         let (body, ended) = self.end();
         ended.map(|()| body)
     }
 
-    /// As much of the body as could be decoded, up to its cap, and whether that is all of it.
+    /// Returns as much of the body as could be decoded, up to its limit, and whether that is all of
+    /// it.
     pub(super) fn end(mut self) -> (Vec<u8>, Result<(), CodingError>) {
         let mut codings = self.codings.as_mut_slice();
         let mut ended = Ok(());
@@ -147,7 +150,7 @@ impl Decoder {
     }
 }
 
-/// Passes bytes through the codings into the body. As deep as there are codings.
+/// Passes bytes through the codings into the body. Recurses once per coding.
 fn feed(codings: &mut [Coding], input: &[u8], body: &mut Body) -> Result<(), CodingError> {
     match codings {
         [] => body.extend(input),
@@ -160,9 +163,10 @@ impl Body {
         let room = self.bytes_max - self.bytes.len();
         self.bytes
             .extend_from_slice(&bytes[..bytes.len().min(room)]);
-        match bytes.len() > room {
-            true => Err(CodingError::TooLarge(self.bytes_max)),
-            false => Ok(()),
+        if bytes.len() > room {
+            Err(CodingError::TooLarge(self.bytes_max))
+        } else {
+            Ok(())
         }
     }
 }
@@ -206,7 +210,8 @@ impl Coding {
                 state,
             } => {
                 let Some(stream) = stream else {
-                    // Two bytes tell the zlib wrapping that the standard wants from the raw stream that some servers send.
+                    // The first two bytes distinguish the zlib format that the standard requires
+                    // from the raw stream that some servers send.
                     head.extend_from_slice(input);
                     if head.len() < 2 {
                         *state = State::Inside;
@@ -254,7 +259,8 @@ fn push_gzip(
 ) -> Result<(), CodingError> {
     while !input.is_empty() {
         if *state == State::Complete {
-            // Another member may follow; anything else behind the end is padding, as browsers see it.
+            // Another member may follow; anything else after the end is padding, which browsers
+            // ignore.
             if input[0] != 0x1f {
                 return Ok(());
             }
@@ -310,7 +316,7 @@ fn push_deflate(
         if status == Status::StreamEnd {
             *state = State::Complete;
         } else if read == 0 && written == 0 {
-            // A call may hand out what is left of its window and leave the input for the next one, so that only a call
+            // A call may flush its window and leave the input for the next one, so only a call
             // without any progress is the last.
             break;
         }
@@ -318,7 +324,8 @@ fn push_deflate(
     Ok(())
 }
 
-/// A decoder without the large windows (up to 1 GiB of memory) that RFC 9841 adds: no browser sends for them.
+/// A decoder without the large windows (up to 1 GiB of memory) of RFC 9841, which no browser
+/// advertises.
 fn new_brotli() -> Box<Brotli> {
     Box::new(BrotliState::new_strict(
         HeapAlloc::new(0),
@@ -388,7 +395,7 @@ fn push_zstd(
         if input.is_empty() && step.bytes_written < STEP_BYTES {
             return Ok(());
         }
-        // A full buffer at the very end of a frame: asking again would begin a new one.
+        // The buffer is full at the very end of a frame: another call would start a new frame.
         if input.is_empty() && *state == State::Complete {
             return Ok(());
         }
@@ -396,5 +403,4 @@ fn push_zstd(
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use super::*;
 use trawl_plan::{CachePlan, Pace, Pool};
+
+use super::*;
 
 fn plan() -> FetchPlan {
     FetchPlan {
@@ -31,7 +32,7 @@ fn plan() -> FetchPlan {
 }
 
 fn url(text: &str) -> Url {
-    text.parse().expect("an address")
+    text.parse().expect("a URL")
 }
 
 fn sent(hop: &Hop) -> HeaderMap {
@@ -52,7 +53,7 @@ fn location(from: &str, to: &str) -> Option<String> {
 }
 
 #[test]
-fn what_the_caller_sent_stays_on_the_origin_it_was_meant_for() {
+fn the_callers_headers_stay_on_the_requested_origin() {
     let first = Hop::first(&url("http://a.example/"));
     assert_eq!(sent(&first)["authorization"], "Bearer x");
     assert_eq!(sent(&first)["cookie"], "sid=1");
@@ -97,7 +98,7 @@ fn the_sites_own_cookies_win_over_the_callers() {
 }
 
 #[test]
-fn a_password_in_the_address_becomes_basic_authorization() {
+fn a_password_in_the_url_becomes_basic_authorization() {
     let mut plan = plan();
     plan.headers.clear();
     let hop = Hop::first(&url("http://us%40er:p%3Ass@a.example/"));

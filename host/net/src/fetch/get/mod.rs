@@ -1,4 +1,4 @@
-//! Small files that the server reads for itself: robots.txt and sitemaps. Nobody pays for them.
+//! Small files that the server fetches for itself: robots.txt and sitemaps. They are not charged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,28 +10,30 @@ use http::{HeaderMap, HeaderValue, Method};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
-use super::decode::{CodingError, Decoder};
-use super::{ACCEPTED_ENCODING, DECODE_STEP_BYTES, DECODE_TURN_BYTES, FetchError, Fetcher, hop};
-use crate::egress::{Reply, Route};
-use crate::politeness::Politeness;
 use trawl_plan::Pool;
 
-/// Redirects that are followed: RFC 9309 section 2.3.1.2 asks for at least five.
+use super::decode::{CodingError, Decoder};
+use super::{ACCEPTED_ENCODING, DECODE_STEP_BYTES, DECODE_YIELD_BYTES, FetchError, Fetcher, hop};
+use crate::egress::{Reply, Route};
+use crate::politeness::{Permit, Politeness};
+
+/// Redirects that are followed: RFC 9309 section 2.3.1.2 requires at least five.
 pub const GET_REDIRECTS_MAX: usize = 5;
-/// How often a file is asked for again after a 429 or 503.
+/// How often a file is requested again after a 429 or 503.
 const RETRIES_MAX: usize = 2;
-/// How long one request may wait for its turn at a host: longer than the longest pause that a host can ask for, and no part
-/// of the time that fetching may take.
-pub const TURN_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+/// Longest wait of one request for its permit at a host: longer than the longest pause that a host
+/// can request. It does not count towards the time limit of the fetch.
+pub const PERMIT_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 
 const ACCEPTED: HeaderValue = HeaderValue::from_static("*/*");
 
-/// Gets a file by its address.
+/// Fetches a file by its URL.
 pub trait Get: Send + Sync {
-    /// Gets a file, following its redirects. An answer with any status is an answer; a redirect too many is one, too.
+    /// Fetches a file and follows its redirects. A response with any status counts, and so does the
+    /// redirect after the last one allowed.
     ///
     /// # Errors
-    /// [`FetchError`] when no answer came.
+    /// [`FetchError`] when there was no response.
     fn get<'a>(
         &'a self,
         url: &'a Url,
@@ -39,26 +41,27 @@ pub trait Get: Send + Sync {
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>>;
 }
 
-/// What getting a file may take.
+/// Limits of fetching a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GetLimits {
-    /// Bytes of the body, before and after decoding; more are cut off.
+    /// Bytes of the body, before and after decoding; longer bodies are truncated.
     pub bytes_max: usize,
-    /// Time for all of it, without waiting for one's turn.
+    /// Time limit without the wait for a permit.
     pub time_max: Duration,
-    /// Least time since the last request to the host that had a delay too; zero is no delay. `None` is an errand on the way
-    /// to a page: it stands in no line, and waits for nothing but a pause that the host asked for.
+    /// Minimum time since the last request to the host that had a delay too; zero is no delay.
+    /// `None` takes no permit and waits only for a pause that the host requested: for a fetch on
+    /// behalf of a page that may hold the permit itself.
     pub delay: Option<Duration>,
 }
 
-/// A file that was got.
+/// A fetched file.
 #[derive(Clone, Debug)]
 pub struct GetResponse {
-    /// HTTP status of the final answer.
+    /// HTTP status of the final response.
     pub status: u16,
-    /// Address of the final answer.
+    /// URL of the final response.
     pub final_url: Url,
-    /// The decoded body, as far as it came and may go.
+    /// The decoded body, up to its limit.
     pub body: Bytes,
     /// How the body ended.
     pub end: BodyEnd,
@@ -67,22 +70,22 @@ pub struct GetResponse {
 /// How a body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// All of it is there.
-    Whole,
-    /// It is longer than allowed.
-    PageRange,
-    /// The connection broke, or its coding is damaged.
+    /// The body is complete.
+    Complete,
+    /// It was cut at the limit.
+    Truncated,
+    /// The connection failed, or the coding is corrupt.
     Broken,
 }
 
-/// Gets files through the door that pages go through, at the pace of their hosts.
+/// Fetches files like pages: through egress, at the pace of their hosts.
 pub struct PoliteGet {
     fetcher: Fetcher,
     politeness: Arc<Politeness>,
 }
 
 impl PoliteGet {
-    /// With this fetcher's door and `User-Agent`, at this pace.
+    /// Uses this fetcher's egress and `User-Agent`, at this pace.
     pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
         Self {
             fetcher,
@@ -97,22 +100,14 @@ impl PoliteGet {
         let mut time_left = limits.time_max;
         loop {
             let host = url.host_str().unwrap_or_default();
-            let turn = async {
-                match limits.delay {
-                    Some(delay) => Some(self.politeness.permit_with(host, delay).await),
-                    None => {
-                        self.politeness.errand(host).await;
-                        None
-                    }
-                }
-            };
-            let turn = timeout(TURN_TIME_MAX, turn).await;
-            let _permit = turn.map_err(|_| FetchError::TimedOut(TURN_TIME_MAX))?;
-            let begun = Instant::now();
-            let answered = timeout(time_left, self.ask(&url, &route, limits.bytes_max)).await;
-            let (headers, got) = answered.map_err(|_| FetchError::TimedOut(limits.time_max))??;
-            time_left = time_left.saturating_sub(begun.elapsed());
-            if matches!(got.status, 429 | 503) {
+            let _permit = self.permit(host, limits.delay).await?;
+            let started = Instant::now();
+            let request = self.request(&url, &route, limits.bytes_max);
+            let result = timeout(time_left, request).await;
+            let (headers, response) =
+                result.map_err(|_| FetchError::TimedOut(limits.time_max))??;
+            time_left = time_left.saturating_sub(started.elapsed());
+            if matches!(response.status, 429 | 503) {
                 let retry_after = headers
                     .get(RETRY_AFTER)
                     .and_then(|value| value.to_str().ok());
@@ -124,18 +119,37 @@ impl PoliteGet {
             } else {
                 self.politeness.succeeded(host);
             }
-            let status = http::StatusCode::from_u16(got.status).unwrap_or_default();
+            let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
             match hop::redirect(status, &headers, &url)? {
                 Some(next) if redirects < GET_REDIRECTS_MAX => {
                     redirects += 1;
                     url = next;
                 }
-                _ => return Ok(got),
+                _ => return Ok(response),
             }
         }
     }
 
-    async fn ask(
+    /// Waits for a permit, or without a delay for the end of a pause.
+    async fn permit(
+        &self,
+        host: &str,
+        delay: Option<Duration>,
+    ) -> Result<Option<Permit>, FetchError> {
+        let permit = async {
+            match delay {
+                Some(delay) => Some(self.politeness.permit_with(host, delay).await),
+                None => {
+                    self.politeness.wait_out_pause(host).await;
+                    None
+                }
+            }
+        };
+        let permit = timeout(PERMIT_TIME_MAX, permit).await;
+        permit.map_err(|_| FetchError::TimedOut(PERMIT_TIME_MAX))
+    }
+
+    async fn request(
         &self,
         url: &Url,
         route: &Route,
@@ -153,13 +167,13 @@ impl PoliteGet {
         let reply = self.fetcher.egress.send(request, route).await?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
         let (body, end) = receive(reply, bytes_max).await?;
-        let got = GetResponse {
+        let response = GetResponse {
             status,
             final_url: url.clone(),
             body,
             end,
         };
-        Ok((headers, got))
+        Ok((headers, response))
     }
 }
 
@@ -173,14 +187,14 @@ impl Get for PoliteGet {
     }
 }
 
-/// Takes in as much of a body as comes, within its cap.
+/// Reads as much of a body as arrives, up to its limit.
 pub(super) async fn receive(
     mut reply: Reply,
     bytes_max: usize,
 ) -> Result<(Bytes, BodyEnd), FetchError> {
     let mut decoder = Decoder::new(reply.headers(), bytes_max)?;
-    let mut turn_ends_at = DECODE_TURN_BYTES;
-    let mut end = BodyEnd::Whole;
+    let mut yield_at = DECODE_YIELD_BYTES;
+    let mut end = BodyEnd::Complete;
     'body: loop {
         let chunk = match reply.chunk().await {
             Ok(Some(chunk)) => chunk,
@@ -195,18 +209,18 @@ pub(super) async fn receive(
                 end = end_of(&error);
                 break 'body;
             }
-            if decoder.decoded_bytes() >= turn_ends_at {
-                turn_ends_at = decoder.decoded_bytes() + DECODE_TURN_BYTES;
+            if decoder.decoded_bytes() >= yield_at {
+                yield_at = decoder.decoded_bytes() + DECODE_YIELD_BYTES;
                 tokio::task::yield_now().await;
             }
         }
         if reply.body_bytes() > bytes_max as u64 {
-            end = BodyEnd::PageRange;
+            end = BodyEnd::Truncated;
             break;
         }
     }
     let (body, ended) = decoder.end();
-    if let (BodyEnd::Whole, Err(error)) = (end, ended) {
+    if let (BodyEnd::Complete, Err(error)) = (end, ended) {
         end = end_of(&error);
     }
     Ok((body.into(), end))
@@ -214,7 +228,7 @@ pub(super) async fn receive(
 
 fn end_of(error: &CodingError) -> BodyEnd {
     match error {
-        CodingError::TooLarge(_) => BodyEnd::PageRange,
+        CodingError::TooLarge(_) => BodyEnd::Truncated,
         CodingError::Unknown(_)
         | CodingError::TooMany
         | CodingError::Corrupt(_)
@@ -223,5 +237,4 @@ fn end_of(error: &CodingError) -> BodyEnd {
 }
 
 #[cfg(test)]
-#[path = "get_tests.rs"]
 mod tests;

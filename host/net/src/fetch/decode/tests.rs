@@ -22,9 +22,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn deflate(bytes: &[u8], is_zlib: bool) -> Vec<u8> {
     let mut encoded = Vec::new();
     let level = flate2::Compression::default();
-    match is_zlib {
-        true => flate2::read::ZlibEncoder::new(bytes, level).read_to_end(&mut encoded),
-        false => flate2::read::DeflateEncoder::new(bytes, level).read_to_end(&mut encoded),
+    if is_zlib {
+        flate2::read::ZlibEncoder::new(bytes, level).read_to_end(&mut encoded)
+    } else {
+        flate2::read::DeflateEncoder::new(bytes, level).read_to_end(&mut encoded)
     }
     .expect("memory to memory");
     encoded
@@ -81,7 +82,7 @@ fn every_coding() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn every_coding_and_chain_is_undone_in_pieces_of_any_size() {
+fn every_coding_and_chain_is_decoded_in_pieces_of_any_size() {
     for (coding, encoded) in every_coding() {
         for pieces in [1, 2, 7, 1000, usize::MAX] {
             let decoded = decode_in(pieces, coding, &encoded, 1 << 20);
@@ -91,7 +92,7 @@ fn every_coding_and_chain_is_undone_in_pieces_of_any_size() {
 }
 
 #[test]
-fn a_body_cut_short_is_an_error_and_never_a_shorter_page() {
+fn a_truncated_body_is_an_error_and_never_a_shorter_page() {
     for (coding, encoded) in every_coding() {
         if coding == "identity" {
             continue;
@@ -145,7 +146,7 @@ fn unknown_and_too_many_codings_are_refused() {
 }
 
 #[test]
-fn bombs_end_at_the_cap() {
+fn decompression_bombs_end_at_the_limit() {
     const MAX: usize = 1 << 20;
     let zeros = vec![0; 8 << 20];
     let bombs = [
@@ -181,7 +182,7 @@ fn a_zstd_window_beyond_what_the_web_allows_is_refused() {
 }
 
 #[test]
-fn several_members_are_one_body_and_padding_behind_them_is_dropped() {
+fn several_members_are_one_body_and_padding_after_them_is_dropped() {
     let mut encoded = gzip(b"one ");
     encoded.extend(gzip(b"two"));
     encoded.extend([0; 100]);

@@ -1,31 +1,35 @@
-//! What a robots.txt says to us. RFC 9309; where it is silent, as Google's published parser reads it. Pure.
+//! The rules of one robots.txt for one crawler. RFC 9309; where it is silent, Google's published
+//! parser is followed. Pure.
 //!
-//! The crate `texting_robots` was tried and is the oracle of a test. It cannot be the matcher: it compares a whole
-//! `User-agent` line with our token, takes an empty `Disallow` for an `Allow`, reads `$` in the middle of a pattern as an end,
-//! never compares percent-encodings, and compiles one regular expression for each pattern with a `$`, so that a hostile file
-//! of 500 KiB costs seconds.
+//! The crate `texting_robots` is the oracle of a test but cannot be the matcher: it compares a
+//! whole `User-agent` line with the token, takes an empty `Disallow` for an `Allow`, treats `$` in
+//! the middle of a pattern as an end, never compares percent-encodings, and compiles one regular
+//! expression for each pattern with a `$`, so that a hostile file of 500 KiB costs seconds.
 
 use std::time::Duration;
 
 use memchr::memmem;
 
-/// Bytes of a robots.txt that are read. RFC 9309 section 2.5 asks for at least 500 KiB.
+/// Bytes of a robots.txt that are read. RFC 9309 section 2.5 requires at least 500 KiB.
 pub const ROBOTS_BYTES_MAX: usize = 500 * 1024;
-/// Bytes of one line that are read, as in Google's parser: eight times the longest address of old browsers, less the end.
+/// Bytes of one line that are read, as in Google's parser: eight times the longest URL of old
+/// browsers, less the terminator.
 const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
-/// Longest `Crawl-delay` that is obeyed. More would keep a crawl from ever ending, and is usually a typing error.
+/// Longest `Crawl-delay` that is obeyed. A longer one would keep a crawl from ever finishing, and
+/// is usually a typing error.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(30);
 /// `Sitemap` lines that are read: large sites have a few dozen.
 pub const SITEMAPS_MAX: usize = 500;
 
-/// What one robots.txt says to one robot.
+/// The rules of one robots.txt for one crawler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// The most specific first, and of two equally specific ones the one that allows: the first that matches decides.
+    /// The most specific first, and of two equally specific ones the `Allow`: the first match
+    /// decides.
     rules: Vec<Rule>,
-    /// Time between two requests, as it is obeyed.
+    /// Minimum time between two requests, as it is obeyed.
     pub crawl_delay: Option<Duration>,
-    /// Addresses of sitemaps, as they are written.
+    /// URLs of sitemaps, as they are written.
     pub sitemaps: Vec<String>,
 }
 
@@ -35,13 +39,13 @@ struct Rule {
     is_allow: bool,
     /// How specific it is. RFC 9309 section 2.2.2: "the match that has the most octets".
     octets: usize,
-    /// The pattern between its `*`, in normal form.
+    /// The parts of the normalized pattern between its `*`.
     parts: Vec<String>,
     /// Whether the pattern ends with `$`.
     is_whole: bool,
 }
 
-/// A line that means something.
+/// A recognised line.
 enum Line<'a> {
     UserAgent(&'a str),
     Rule(bool, &'a str),
@@ -49,55 +53,50 @@ enum Line<'a> {
     Sitemap(&'a str),
 }
 
-/// The lines of one kind of group: those for our token, or those for everyone.
+/// The lines of one group: that of the crawler's token, or the one for `*`.
 #[derive(Default)]
 struct Group {
-    is_there: bool,
+    /// Whether the file has such a group.
+    is_present: bool,
+    /// Whether the lines being read belong to it.
+    is_open: bool,
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
 }
 
 impl Rules {
-    /// Reads the first [`ROBOTS_BYTES_MAX`] bytes of a robots.txt for the robot with this product token. Nothing in a
-    /// robots.txt is an error.
+    /// Parses the first [`ROBOTS_BYTES_MAX`] bytes of a robots.txt for the crawler with this
+    /// product token. Parsing never fails.
     pub fn read(text: &[u8], token: &str) -> Self {
         let text = &text[..text.len().min(ROBOTS_BYTES_MAX)];
         let text = String::from_utf8_lossy(without_mark(text));
-        let (mut ours, mut everyones) = (Group::default(), Group::default());
-        let (mut for_us, mut for_everyone, mut is_naming) = (false, false, false);
+        let (mut own, mut default) = (Group::default(), Group::default());
+        let mut is_naming = false;
         let mut sitemaps = Vec::new();
         for line in text.split(['\n', '\r']).filter_map(line) {
             match line {
                 Line::UserAgent(name) => {
                     if !is_naming {
-                        (for_us, for_everyone, is_naming) = (false, false, true);
+                        (own.is_open, default.is_open, is_naming) = (false, false, true);
                     }
-                    if is_everyone(name) {
-                        for_everyone = true;
+                    if is_wildcard(name) {
+                        default.is_open = true;
                     } else if product_token(name).eq_ignore_ascii_case(token) {
-                        for_us = true;
-                        ours.is_there = true;
+                        (own.is_open, own.is_present) = (true, true);
                     }
                 }
                 Line::Rule(is_allow, pattern) => {
                     is_naming = false;
-                    if for_us {
-                        ours.add(is_allow, pattern);
-                    }
-                    if for_everyone {
-                        everyones.add(is_allow, pattern);
-                    }
+                    own.add(is_allow, pattern);
+                    default.add(is_allow, pattern);
                 }
-                // Other lines stand where they like and end no list of names: RFC 9309 section 2.2.4.
+                // Other lines may stand anywhere and end no list of names: RFC 9309 section 2.2.4.
                 Line::CrawlDelay(value) => {
-                    for (is_meant, group) in [(for_us, &mut ours), (for_everyone, &mut everyones)] {
-                        if is_meant && group.crawl_delay.is_none() {
-                            group.crawl_delay = crawl_delay(value);
-                        }
-                    }
+                    own.delay(value);
+                    default.delay(value);
                 }
-                Line::Sitemap(address) if sitemaps.len() < SITEMAPS_MAX => {
-                    sitemaps.push(address.to_owned());
+                Line::Sitemap(url) if sitemaps.len() < SITEMAPS_MAX => {
+                    sitemaps.push(url.to_owned());
                 }
                 Line::Sitemap(_) => {}
             }
@@ -106,10 +105,7 @@ impl Rules {
             mut rules,
             crawl_delay,
             ..
-        } = match ours.is_there {
-            true => ours,
-            false => everyones,
-        };
+        } = if own.is_present { own } else { default };
         rules.sort_by(|a, b| {
             let by_length = b.octets.cmp(&a.octets);
             by_length.then(b.is_allow.cmp(&a.is_allow))
@@ -126,12 +122,12 @@ impl Rules {
         if path_and_query == "/robots.txt" || self.rules.is_empty() {
             return true;
         }
-        let path = normal(path_and_query, Text::Address);
+        let path = normalize(path_and_query, Text::Path);
         let decisive = self.rules.iter().find(|rule| rule.matches(&path));
         decisive.is_none_or(|rule| rule.is_allow)
     }
 
-    /// Bytes that it takes in memory, about.
+    /// Approximate bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
         let of_rule = |rule: &Rule| {
             let parts = rule
@@ -140,26 +136,34 @@ impl Rules {
                 .map(|part| part.capacity() + size_of::<String>());
             size_of::<Rule>() + parts.sum::<usize>()
         };
-        let of_sitemap = |address: &String| address.capacity() + size_of::<String>();
+        let of_sitemap = |url: &String| url.capacity() + size_of::<String>();
         self.rules.iter().map(of_rule).sum::<usize>()
             + self.sitemaps.iter().map(of_sitemap).sum::<usize>()
     }
 }
 
 impl Group {
+    /// Adds a rule if the group is open.
     fn add(&mut self, is_allow: bool, pattern: &str) {
-        // An empty pattern says nothing.
-        if pattern.is_empty() {
+        // An empty pattern matches no path.
+        if !self.is_open || pattern.is_empty() {
             return;
         }
         self.rules.push(Rule::new(is_allow, pattern));
-        // As Google reads it: who allows the index page of a folder allows the folder.
+        // As in Google's parser: allowing the index page of a folder allows the folder.
         let folder = pattern.rfind('/').map(|slash| pattern.split_at(slash + 1));
         if let Some((folder, file)) = folder
             && is_allow
             && (file == "index.html" || file == "index.htm")
         {
             self.rules.push(Rule::new(true, &format!("{folder}$")));
+        }
+    }
+
+    /// Takes the first delay of the group.
+    fn delay(&mut self, value: &str) {
+        if self.is_open && self.crawl_delay.is_none() {
+            self.crawl_delay = crawl_delay(value);
         }
     }
 }
@@ -170,7 +174,7 @@ impl Rule {
             Some(pattern) => (pattern, true),
             None => (pattern, false),
         };
-        let pattern = normal(pattern, Text::Pattern);
+        let pattern = normalize(pattern, Text::Pattern);
         let octets = pattern.len() + usize::from(is_whole);
         // `**` is `*`.
         let parts = pattern.split('*').map(|part| part.replace('$', "%24"));
@@ -187,7 +191,7 @@ impl Rule {
         }
     }
 
-    /// Whether it matches a path in normal form. Linear: each part is taken where it is found first.
+    /// Whether it matches a normalized path. Linear: each part is matched where it occurs first.
     fn matches(&self, path: &str) -> bool {
         let Some((first, rest)) = self.parts.split_first() else {
             return true;
@@ -202,7 +206,7 @@ impl Rule {
         };
         for part in middle {
             match memmem::find(left, part.as_bytes()) {
-                Some(place) => left = &left[place + part.len()..],
+                Some(at) => left = &left[at + part.len()..],
                 None => return false,
             }
         }
@@ -210,7 +214,7 @@ impl Rule {
     }
 }
 
-/// Without the byte order mark, or as much of one as is there.
+/// Without the byte order mark, or the part of one that is there.
 fn without_mark(text: &[u8]) -> &[u8] {
     let mark = b"\xef\xbb\xbf";
     let len = text
@@ -229,7 +233,7 @@ fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_matches(is_blank);
     let (name, value) = match text.split_once(':') {
         Some((name, value)) => (name.trim_matches(is_blank), value.trim_matches(is_blank)),
-        // `Disallow /a`: a colon was forgotten, when there are exactly two words.
+        // `Disallow /a`: a missing colon, accepted when there are exactly two words.
         None => {
             let (name, value) = text.split_once(is_blank)?;
             let value = value.trim_matches(is_blank);
@@ -237,7 +241,7 @@ fn line(text: &str) -> Option<Line<'_>> {
         }
     };
     let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    // The misspellings are those that Google's parser knows from the web.
+    // The misspellings are those that Google's parser accepts.
     if is_one_of(&["user-agent", "useragent", "user agent"]) {
         Some(Line::UserAgent(value))
     } else if is_one_of(&["allow"]) {
@@ -264,8 +268,8 @@ fn is_blank(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\0'
 }
 
-/// `*`, also with words behind it.
-fn is_everyone(name: &str) -> bool {
+/// Whether a name is `*`, also with words after it.
+fn is_wildcard(name: &str) -> bool {
     let rest = name.strip_prefix('*');
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(is_blank))
 }
@@ -288,24 +292,24 @@ fn crawl_delay(value: &str) -> Option<Duration> {
     ))
 }
 
-/// What is brought into normal form.
+/// What is normalized.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Text {
-    /// `*` and `$` are characters like others.
-    Address,
-    /// `*` stands for anything.
+    /// A path: `*` and `$` are ordinary characters.
+    Path,
+    /// A pattern: `*` matches anything.
     Pattern,
 }
 
-/// The form in which patterns and paths are compared, RFC 9309 section 2.2.2: octets that never need an escape have none,
-/// all octets that may need one have it, with upper case digits.
-fn normal(text: &str, kind: Text) -> String {
+/// Normalizes patterns and paths for comparison, RFC 9309 section 2.2.2: octets that never need an
+/// escape are unescaped, all others that may need one are escaped with upper case digits.
+fn normalize(text: &str, kind: Text) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut normal = String::with_capacity(text.len() + 8);
-    let escape = |normal: &mut String, byte: u8| {
-        normal.push('%');
-        normal.push(char::from(HEX[usize::from(byte >> 4)]));
-        normal.push(char::from(HEX[usize::from(byte & 15)]));
+    let mut normalized = String::with_capacity(text.len() + 8);
+    let escape = |normalized: &mut String, byte: u8| {
+        normalized.push('%');
+        normalized.push(char::from(HEX[usize::from(byte >> 4)]));
+        normalized.push(char::from(HEX[usize::from(byte & 15)]));
     };
     let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {
@@ -315,20 +319,21 @@ fn normal(text: &str, kind: Text) -> String {
                 if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
             {
                 let value = digit(*high) * 16 + digit(*low);
-                match is_unreserved(value) {
-                    true => normal.push(char::from(value)),
-                    false => escape(&mut normal, value),
+                if is_unreserved(value) {
+                    normalized.push(char::from(value))
+                } else {
+                    escape(&mut normalized, value)
                 }
                 rest = after;
             }
-            (b'*' | b'$', _) if kind == Text::Address => escape(&mut normal, *byte),
+            (b'*' | b'$', _) if kind == Text::Path => escape(&mut normalized, *byte),
             (byte, _) if is_unreserved(byte) || b"%:/?#[]@!$&()*+,;=".contains(&byte) => {
-                normal.push(char::from(byte));
+                normalized.push(char::from(byte));
             }
-            (byte, _) => escape(&mut normal, byte),
+            (byte, _) => escape(&mut normalized, byte),
         }
     }
-    normal
+    normalized
 }
 
 /// RFC 3986 section 2.3.
@@ -344,5 +349,4 @@ fn digit(hex: u8) -> u8 {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
 mod tests;

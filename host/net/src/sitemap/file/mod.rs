@@ -1,5 +1,6 @@
-//! One sitemap file, read piece by piece: XML, RSS, Atom or plain text, gzip or not. Broken files give what came before the
-//! fault. Nothing is expanded but the five entities and character references of XML itself.
+//! One sitemap file, parsed incrementally: XML, RSS, Atom or plain text, gzip or not. Malformed
+//! files yield the entries before the fault. Only the five predefined entities and character
+//! references of XML are expanded.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read, Take};
 
@@ -10,14 +11,14 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::utf8::Utf8;
 
-/// Bytes of one file after decompression: the protocol's own bound.
+/// Bytes of one file after decompression: the protocol's own limit.
 pub const FILE_BYTES_MAX: u64 = 50 * 1024 * 1024;
-/// Bytes of one address: the protocol says 2,048, and some sites do not care.
-pub const ADDRESS_BYTES_MAX: usize = 8 * 1024;
-/// Events or lines after which a step ends although it found little, so that no step takes long.
+/// Bytes of one URL: the protocol says 2,048, which some sites exceed.
+pub const URL_BYTES_MAX: usize = 8 * 1024;
+/// Events or lines after which a step ends whatever it found, so that no step takes long.
 const STEP_EVENTS: usize = 50_000;
 
-/// What a file names.
+/// An entry of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A page.
@@ -26,7 +27,7 @@ pub(super) enum Entry {
     Sitemap(String),
 }
 
-/// A file that is being read.
+/// A file that is being parsed.
 pub(super) struct File(Kind);
 
 type Source = BufReader<Utf8<BufReader<Take<Box<dyn Read + Send>>>>>;
@@ -40,12 +41,12 @@ enum Kind {
 struct Xml {
     reader: Reader<Source>,
     buffer: Vec<u8>,
-    /// Elements that are open.
+    /// Number of open elements.
     depth: usize,
-    /// The open entry, and how deep it is.
+    /// The open entry, and its depth.
     entry: Option<(EntryKind, usize)>,
-    /// Text of the open address.
-    address: Option<String>,
+    /// Text of the open `loc` or `link`.
+    url: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,12 +62,13 @@ enum EntryKind {
 }
 
 impl File {
-    /// A file with this body, as it was got.
+    /// Starts parsing a file with this body, as it was fetched.
     pub(super) fn new(body: Bytes) -> Self {
         let is_gzip = body.starts_with(&[0x1f, 0x8b]);
-        let plain: Box<dyn Read + Send> = match is_gzip {
-            true => Box::new(MultiGzDecoder::new(Cursor::new(body))),
-            false => Box::new(Cursor::new(body)),
+        let plain: Box<dyn Read + Send> = if is_gzip {
+            Box::new(MultiGzDecoder::new(Cursor::new(body)))
+        } else {
+            Box::new(Cursor::new(body))
         };
         let bytes = BufReader::with_capacity(64 * 1024, plain.take(FILE_BYTES_MAX));
         let Ok(mut source) = Utf8::new(bytes).map(BufReader::new) else {
@@ -105,10 +107,10 @@ fn is_xml(start: &[u8]) -> bool {
     first == Some(&b'<')
 }
 
-/// One line of a text file: an address, or nothing.
+/// Reads one line of a text file: a URL, or nothing.
 fn text_line(source: &mut Source, found: &mut Vec<Entry>) -> Option<()> {
     let mut line = Vec::new();
-    let limit = ADDRESS_BYTES_MAX as u64 + 2;
+    let limit = URL_BYTES_MAX as u64 + 2;
     let read = source
         .by_ref()
         .take(limit)
@@ -122,14 +124,14 @@ fn text_line(source: &mut Source, found: &mut Vec<Entry>) -> Option<()> {
         return Some(());
     }
     let line = String::from_utf8_lossy(&line);
-    let address = line.trim_start_matches('\u{feff}').trim();
-    if address.starts_with("http://") || address.starts_with("https://") {
-        found.push(Entry::Page(address.to_owned()));
+    let url = line.trim_start_matches('\u{feff}').trim();
+    if url.starts_with("http://") || url.starts_with("https://") {
+        found.push(Entry::Page(url.to_owned()));
     }
     Some(())
 }
 
-/// Skips the rest of a line without keeping it.
+/// Skips the rest of a line without storing it.
 fn skip_line(source: &mut Source) -> io::Result<()> {
     loop {
         let buffer = source.fill_buf()?;
@@ -153,11 +155,11 @@ impl Xml {
             buffer: Vec::new(),
             depth: 0,
             entry: None,
-            address: None,
+            url: None,
         }
     }
 
-    /// Reads one event; `None` at the end or at a fault that nothing can be read behind.
+    /// Reads one event; `None` at the end or at a fault after which nothing can be parsed.
     fn step(&mut self, found: &mut Vec<Entry>) -> Option<()> {
         self.buffer.clear();
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -177,7 +179,7 @@ impl Xml {
             Event::Text(text) => self.push(&text),
             Event::CData(text) => self.push(&text),
             Event::GeneralRef(reference) => self.push_reference(&reference),
-            // A document type says nothing to us, whatever it declares.
+            // A document type is ignored, whatever it declares.
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Eof => {}
         }
         self.buffer = buffer;
@@ -195,7 +197,7 @@ impl Xml {
         };
         if let Some(kind) = kind {
             self.entry = Some((kind, self.depth));
-            self.address = None;
+            self.url = None;
             return;
         }
         let Some((kind, depth)) = self.entry else {
@@ -205,13 +207,13 @@ impl Xml {
             return;
         }
         match (kind, name.as_ref()) {
-            // `image:loc` and its like are deeper; an address that was not closed ends here.
+            // `image:loc` and the like are nested deeper; an unclosed URL ends here.
             (EntryKind::Url | EntryKind::Sitemap, "loc") | (EntryKind::Item, "link") => {
-                self.address = Some(String::new());
+                self.url = Some(String::new());
             }
             (EntryKind::Atom, "link") => {
-                if let Some(address) = alternate(element) {
-                    found.push(Entry::Page(address));
+                if let Some(url) = alternate(element) {
+                    found.push(Entry::Page(url));
                 }
             }
             _ => {}
@@ -219,15 +221,13 @@ impl Xml {
     }
 
     fn close(&mut self, name: &str, found: &mut Vec<Entry>) {
-        if let ("loc" | "link", Some(address), Some((kind, _))) =
-            (name, self.address.take(), self.entry)
-        {
-            let address = address.trim();
-            if !address.is_empty() && address.len() <= ADDRESS_BYTES_MAX {
+        if let ("loc" | "link", Some(url), Some((kind, _))) = (name, self.url.take(), self.entry) {
+            let url = url.trim();
+            if !url.is_empty() && url.len() <= URL_BYTES_MAX {
                 found.push(match kind {
-                    EntryKind::Sitemap => Entry::Sitemap(address.to_owned()),
+                    EntryKind::Sitemap => Entry::Sitemap(url.to_owned()),
                     EntryKind::Url | EntryKind::Item | EntryKind::Atom => {
-                        Entry::Page(address.to_owned())
+                        Entry::Page(url.to_owned())
                     }
                 });
             }
@@ -235,7 +235,7 @@ impl Xml {
         if let Some((_, depth)) = self.entry
             && matches!(name, "url" | "sitemap" | "item" | "entry")
         {
-            // Elements that were never closed end with their entry.
+            // Unclosed elements end with their entry.
             self.depth = depth;
             self.entry = None;
         }
@@ -243,17 +243,17 @@ impl Xml {
     }
 
     fn push(&mut self, text: &str) {
-        if let Some(address) = &mut self.address
-            // Longer than an address may be is told from one that just fits.
-            && address.len() <= ADDRESS_BYTES_MAX
+        if let Some(url) = &mut self.url
+            // One byte beyond the limit marks a URL that is too long.
+            && url.len() <= URL_BYTES_MAX
         {
-            let room = ADDRESS_BYTES_MAX + 1 - address.len();
-            address.extend(text.chars().take(room));
+            let room = URL_BYTES_MAX + 1 - url.len();
+            url.extend(text.chars().take(room));
         }
     }
 
     fn push_reference(&mut self, reference: &BytesRef<'_>) {
-        if self.address.is_none() {
+        if self.url.is_none() {
             return;
         }
         if let Ok(Some(character)) = reference.resolve_char_ref() {
@@ -262,29 +262,28 @@ impl Xml {
         let name: &str = reference;
         match quick_xml::escape::resolve_xml_entity(name) {
             Some(text) => self.push(text),
-            // An `&` that somebody forgot to escape.
+            // An unescaped `&`.
             None => self.push(&format!("&{name};")),
         }
     }
 }
 
-/// Where the link of an Atom entry leads, when it is the entry's page.
+/// The target of an Atom entry's link, if it is the entry's page.
 fn alternate(element: &BytesStart<'_>) -> Option<String> {
-    let (mut address, mut is_page) = (None, true);
+    let (mut url, mut is_page) = (None, true);
     for attribute in element.attributes().with_checks(false).flatten() {
         match attribute.key.as_ref() {
             "rel" => is_page = attribute.value.as_ref() == "alternate",
             "href" => {
                 let plain = quick_xml::escape::unescape(&attribute.value);
                 let plain = plain.map(|plain| plain.trim().to_owned());
-                address = Some(plain.unwrap_or_else(|_| attribute.value.to_string()));
+                url = Some(plain.unwrap_or_else(|_| attribute.value.to_string()));
             }
             _ => {}
         }
     }
-    address.filter(|address| is_page && !address.is_empty() && address.len() <= ADDRESS_BYTES_MAX)
+    url.filter(|url| is_page && !url.is_empty() && url.len() <= URL_BYTES_MAX)
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

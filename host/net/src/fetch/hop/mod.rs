@@ -1,4 +1,4 @@
-//! One request on the way to a page: what it carries, and where its answer points. Pure.
+//! One request towards a page: its headers, and where its response redirects. Pure.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -8,35 +8,37 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use url::Url;
 
-use super::FetchError;
 use trawl_plan::FetchPlan;
+
+use super::FetchError;
 
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
 const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
-/// The content codings that are undone here.
+/// The content codings that are decoded here.
 pub const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
 
-/// One request on the way to a page.
+/// One request towards a page.
 pub(super) struct Hop {
-    /// Where to; without user and password.
+    /// Its URL, without user and password.
     pub(super) url: Url,
-    /// Redirects behind it.
+    /// Redirects followed so far.
     pub(super) redirects: usize,
-    /// Whether the way has never left the origin that the caller addressed: only then the caller's headers, cookies and
-    /// password go along. Once lost it stays lost, or another origin could point them at an address of its choice.
-    is_home: bool,
-    /// `Authorization` from the address the caller wrote.
+    /// Whether every hop so far was on the origin of the requested URL: only then the caller's
+    /// headers, cookies and password are sent. Once lost it stays lost, or another origin could
+    /// redirect them to a URL of its choice.
+    is_original_origin: bool,
+    /// `Authorization` from the user information of the requested URL.
     password: Option<HeaderValue>,
 }
 
 impl Hop {
-    /// The first request for an address.
+    /// The first request for a URL.
     pub(super) fn first(url: &Url) -> Self {
         Self {
             url: without_userinfo(url.clone()),
             redirects: 0,
-            is_home: true,
+            is_original_origin: true,
             password: basic_authorization(url),
         }
     }
@@ -44,29 +46,30 @@ impl Hop {
     /// The next request, to where a redirect points.
     pub(super) fn follow(self, url: Url) -> Self {
         Self {
-            is_home: self.is_home && is_same_home(&self.url, &url),
+            is_original_origin: self.is_original_origin
+                && is_same_origin_or_upgrade(&self.url, &url),
             url,
             redirects: self.redirects + 1,
             password: self.password,
         }
     }
 
-    /// Whether this request is for an address, which has no fragment.
-    pub(super) fn is_at(&self, address: &Url) -> bool {
+    /// Whether this request is for `target`, a URL without a fragment.
+    pub(super) fn is_at(&self, target: &Url) -> bool {
         match self.url.fragment() {
-            None => self.url == *address,
+            None => self.url == *target,
             Some(_) => {
                 let mut url = self.url.clone();
                 url.set_fragment(None);
-                url == *address
+                url == *target
             }
         }
     }
 
-    /// Headers of the request. What the caller set takes the place of our own.
+    /// Headers of the request. The caller's headers replace the defaults.
     ///
     /// # Errors
-    /// [`FetchError::Unsendable`] when a value of the plan is no header value.
+    /// [`FetchError::Unsendable`] when a value of the plan is not a valid header value.
     pub(super) fn headers(
         &self,
         plan: &FetchPlan,
@@ -80,7 +83,7 @@ impl Hop {
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(ACCEPT_LANGUAGE, sendable(language, "accept-language")?);
         headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
-        if self.is_home {
+        if self.is_original_origin {
             if let Some(password) = &self.password {
                 headers.insert(AUTHORIZATION, password.clone());
             }
@@ -92,16 +95,18 @@ impl Hop {
         Ok(headers)
     }
 
-    /// The `Cookie` header: the jar's cookies, then the caller's that the site has not set itself in the meantime.
+    /// The `Cookie` header: the jar's cookies, then those of the caller that the site has not set
+    /// itself meanwhile.
     fn cookie(
         &self,
         plan: &FetchPlan,
         jar: Vec<(String, String)>,
         header: Option<HeaderValue>,
     ) -> Result<Option<HeaderValue>, FetchError> {
-        let callers: &[(String, String)] = match self.is_home {
-            true => &plan.cookies,
-            false => &[],
+        let callers: &[(String, String)] = if self.is_original_origin {
+            &plan.cookies
+        } else {
+            &[]
         };
         let callers = callers
             .iter()
@@ -114,17 +119,18 @@ impl Hop {
         if let Some(header) = header {
             pairs.push(String::from_utf8_lossy(header.as_bytes()).into_owned());
         }
-        match pairs.is_empty() {
-            true => Ok(None),
-            false => sendable(&pairs.join("; "), "cookie").map(Some),
+        if pairs.is_empty() {
+            Ok(None)
+        } else {
+            sendable(&pairs.join("; "), "cookie").map(Some)
         }
     }
 }
 
-/// Where an answer redirects to; `None` when it is the page.
+/// Where a response redirects to; `None` when it is the page.
 ///
 /// # Errors
-/// [`FetchError::BadRedirect`] when it points to no address.
+/// [`FetchError::BadRedirect`] when its `Location` is not a URL.
 pub(super) fn redirect(
     status: StatusCode,
     headers: &HeaderMap,
@@ -137,14 +143,14 @@ pub(super) fn redirect(
     let mut url = from
         .join(&location)
         .map_err(|_| FetchError::BadRedirect(location.chars().take(200).collect()))?;
-    // RFC 9110 section 10.2.2: a target without a fragment keeps the one that was asked for.
+    // RFC 9110 section 10.2.2: a target without a fragment inherits that of the requested URL.
     if url.fragment().is_none() {
         url.set_fragment(from.fragment());
     }
     Ok(Some(without_userinfo(url)))
 }
 
-/// A header value as text: UTF-8 where it is, otherwise the characters of Latin-1.
+/// A header value as text: UTF-8 if it is valid, otherwise Latin-1.
 pub(super) fn text(value: &HeaderValue) -> String {
     match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.to_owned(),
@@ -152,9 +158,9 @@ pub(super) fn text(value: &HeaderValue) -> String {
     }
 }
 
-/// An address without user and password.
+/// A URL without user and password.
 pub fn without_userinfo(mut url: Url) -> Url {
-    // These fail only for addresses without a host, which have neither.
+    // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url
@@ -164,8 +170,9 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Same origin, or the same host's step from `http` to `https` on the default ports: nobody reads more there than before.
-fn is_same_home(from: &Url, to: &Url) -> bool {
+/// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
+/// exposes nothing more.
+fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
     let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
         && from.host() == to.host()
         && from.port().is_none()
@@ -229,5 +236,4 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 #[cfg(test)]
-#[path = "hop_tests.rs"]
 mod tests;

@@ -18,8 +18,8 @@ fn pages(body: impl Into<Vec<u8>>) -> Vec<String> {
     let pages = entries(body).into_iter();
     pages
         .map(|entry| match entry {
-            Entry::Page(address) => address,
-            Entry::Sitemap(address) => panic!("{address} is a sitemap"),
+            Entry::Page(url) => url,
+            Entry::Sitemap(url) => panic!("{url} is a sitemap"),
         })
         .collect()
 }
@@ -57,7 +57,7 @@ fn pages_of_a_set_are_found_and_their_images_are_not() {
 }
 
 #[test]
-fn a_file_may_be_compressed_or_wide() {
+fn a_file_may_be_compressed_or_utf_16() {
     assert_eq!(pages(gzip(TWO.as_bytes())), TWO_PAGES);
     let halves: Vec<u8> = [&TWO[..200], &TWO[200..]]
         .iter()
@@ -80,7 +80,7 @@ fn an_index_names_sitemaps() {
 }
 
 #[test]
-fn a_text_file_has_an_address_a_line() {
+fn a_text_file_has_one_url_per_line() {
     let text = "\u{feff}http://a.example/1\r\n\n  https://a.example/2  \nftp://a.example/\nnonsense\nhttp://a.example/3";
     assert_eq!(
         pages(text),
@@ -110,13 +110,13 @@ fn feeds_name_the_pages_of_their_entries() {
 }
 
 #[test]
-fn a_broken_file_gives_what_came_before_the_fault() {
+fn a_broken_file_yields_the_entries_before_the_fault() {
     let cut = TWO.find("CDATA").expect("there");
     assert_eq!(pages(&TWO[..cut]), TWO_PAGES[..1]);
     let zipped = gzip(TWO.repeat(50).as_bytes());
     let found = pages(&zipped[..zipped.len() - 60]);
     assert!(!found.is_empty() && found.len() <= 100);
-    // Elements that are not closed do not hide the entries behind them.
+    // Unclosed elements do not hide the entries after them.
     let open = "<urlset><url><lastmod><loc>http://a.example/0</loc></url><url><loc>http://a.example/1</loc></url></urlset>";
     assert_eq!(pages(open), ["http://a.example/1"]);
     let wrong = "<urlset></b></a><url><loc>http://a.example/a&b</loc></url>";
@@ -128,7 +128,7 @@ fn a_broken_file_gives_what_came_before_the_fault() {
 }
 
 #[test]
-fn texts_in_another_character_set_hide_nothing_else() {
+fn text_in_another_character_set_hides_no_entries() {
     let latin = b"<rss><channel><title>caf\xe9</title><item><title>\xe9</title><link>http://a.example/1</link></item>\
         <item><link>http://a.example/2</link></item></channel></rss>";
     assert_eq!(
@@ -149,15 +149,15 @@ fn entities_are_not_expanded() {
 }
 
 #[test]
-fn addresses_that_are_too_long_are_left_out() {
+fn urls_that_are_too_long_are_skipped() {
     let set = |len: usize| format!("<urlset><url><loc>{}</loc></url></urlset>", "a".repeat(len));
-    assert_eq!(pages(set(ADDRESS_BYTES_MAX)).len(), 1);
-    assert!(pages(set(ADDRESS_BYTES_MAX + 1)).is_empty());
+    assert_eq!(pages(set(URL_BYTES_MAX)).len(), 1);
+    assert!(pages(set(URL_BYTES_MAX + 1)).is_empty());
     assert!(pages(set(5_000_000)).is_empty());
 }
 
 #[test]
-fn a_bomb_ends_at_the_size_bound() {
+fn a_decompression_bomb_ends_at_the_size_limit() {
     let entry = "<url><loc>http://a.example/1234567890</loc></url>\n";
     let body = format!("<urlset>{}", entry.repeat(1_200_000));
     let found = entries(gzip(body.as_bytes())).len() as u64;
