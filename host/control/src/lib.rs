@@ -2,8 +2,8 @@
 //!
 //! A running server listens on a socket in the data directory; requests and replies are JSON, one
 //! per line. Access is controlled by the mode of the socket file. Without a server, the command
-//! line opens the store itself: [`Operator`] is either. [`perform()`] carries out a request, for both
-//! and for the HTTP interface.
+//! line opens the store itself: [`Operator`] is either. [`perform()`] carries out a request, for
+//! both and for the HTTP interface.
 
 mod client;
 mod error;

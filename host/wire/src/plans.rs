@@ -10,7 +10,8 @@ use super::defaults::{PlanContext, RequestDefaults};
 use super::pages::scrape_plan;
 use super::verb::Verb;
 
-/// The pages that a request object asks for, or why one is refused, with the defaults of a server without configuration.
+/// The pages that a request object asks for, or why one is refused, with the defaults of a server
+/// without configuration.
 ///
 /// # Errors
 /// [`super::RequestError`] naming the wrong parameter.
