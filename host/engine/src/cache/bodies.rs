@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::index::BodyHash;
+use super::BodyHash;
 
 /// The body that is being written. There is one writer, so one name does.
 const NEW_FILE: &str = "body.new";

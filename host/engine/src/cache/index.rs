@@ -4,14 +4,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::Key;
 use super::log::{LogPosition, Replayed};
+use super::{BodyHash, Key};
 
 /// What files occupy is counted in blocks of this size.
 const BLOCK_BYTES: u64 = 4096;
-
-/// Name of a body: the hash of its bytes.
-pub(super) type BodyHash = blake3::Hash;
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Key;
-use super::index::BodyHash;
 use super::policy::Meta;
+use super::{BodyHash, Key};
 
 /// The log; the number is the version of its form.
 const FILE: &str = "pages-1.log";

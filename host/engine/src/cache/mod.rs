@@ -37,6 +37,9 @@ pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key}
 /// Key of a page in the cache: a hash of its URL and of what its request had of the caller.
 pub type Key = blake3::Hash;
 
+/// Name of a body: the hash of its bytes.
+type BodyHash = blake3::Hash;
+
 /// Most body bytes queued for the writer. More than a burst of ten crawls; what exceeds it is not
 /// stored.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -14,7 +14,7 @@ use trawl_plugins::{
     PluginError, PluginKind, Question, Registry,
 };
 
-use super::outputs::{failure_of, not_loaded, options_text};
+use super::calls::{failure_of, not_loaded, options_text};
 use super::{Input, Source};
 
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.

@@ -5,6 +5,7 @@
 //! that a well-behaved plugin never runs out of time because it waited for a core.
 
 mod analysis;
+mod calls;
 mod cpu;
 mod output_cache;
 mod outputs;

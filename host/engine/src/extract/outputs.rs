@@ -9,9 +9,10 @@ use trawl_model::failure::status;
 use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
-use trawl_plugins::{PageView, PluginError, Registry, Rendered};
+use trawl_plugins::{PageView, Registry, Rendered};
 
 use super::analysis::{self, Analysis, FirstStep};
+use super::calls::{failure_of, not_loaded, options_text};
 
 /// The outputs of a page. `failure` is set if a part could not be made; the other parts are
 /// present.
@@ -376,22 +377,4 @@ fn extract(
     extractor
         .extract(view, &options_text(options))
         .map_err(failure_of)
-}
-
-pub(super) fn options_text(options: &Value) -> String {
-    match options {
-        Value::Null => "{}".to_owned(),
-        options => options.to_string(),
-    }
-}
-
-pub(super) fn not_loaded(kind: &str, name: &str) -> PageFailure {
-    PageFailure::new(
-        status::UNKNOWN,
-        format!("the {kind} `{name}` is not loaded; see GET /plugins"),
-    )
-}
-
-pub(super) fn failure_of(error: PluginError) -> PageFailure {
-    PageFailure::new(status::UNKNOWN, error.to_string())
 }

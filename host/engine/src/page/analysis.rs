@@ -9,7 +9,8 @@ use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
-use super::run::{PageEngine, RunContext, extract};
+use super::context::{PageEngine, RunContext};
+use super::extraction::extract;
 use crate::extract::{Analysis, PendingQuestion};
 use crate::routing::CacheOutcome;
 

@@ -2,9 +2,12 @@
 
 mod analysis;
 mod compose;
+mod context;
+mod extraction;
 mod run;
 mod settle;
 
 pub use compose::handed_in;
-pub use run::{PageEngine, Payer, RunContext, ceiling, produce, refused, run, transform};
+pub use context::{PageEngine, Payer, RunContext};
+pub use run::{ceiling, produce, refused, run, transform};
 pub use settle::{Produced, settle};

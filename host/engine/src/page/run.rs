@@ -3,90 +3,20 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-
-use trawl_billing::{AccountId, Billing, FundsError, Reservation, Tariff};
+use trawl_billing::{FundsError, Tariff};
 use trawl_model::failure::status;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{FetchedPage, Nanodollars, PageFailure, Usage, VendorUse};
-use trawl_net::fetch::{BODY_BYTES_MAX, CookieJar};
+use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
+use trawl_net::fetch::BODY_BYTES_MAX;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
-use trawl_plugins::Registry;
 
 use super::analysis;
 use super::compose::{compose, handed_in, site_error};
+use super::context::{Payer, RunContext};
+use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
-use crate::ai::Ai;
-use crate::extract::{Extraction, Input, Workers};
-use crate::routing::{CacheOutcome, Client, NotServed, Routing, Served};
-
-/// What serves and transforms pages: built once, shared by every run.
-pub struct PageEngine {
-    /// Gets pages.
-    pub routing: Routing,
-    /// The threads that transform them.
-    pub workers: Workers,
-    /// The language model that analysts may ask, if the operator configured one.
-    pub ai: Option<Arc<Ai>>,
-}
-
-/// What the pages of one run share.
-#[derive(Clone)]
-pub struct RunContext {
-    /// What serves the pages.
-    pub engine: Arc<PageEngine>,
-    /// Snapshot of the plugins, the same from the first page to the last.
-    pub registry: Arc<Registry>,
-    /// Cookies that sites set during the run.
-    pub jar: Arc<CookieJar>,
-    /// The account the pages are for: scarce resources are shared fairly between accounts.
-    pub owner: String,
-    /// Prices of the run. A page that would exceed its ceiling at these prices is given up early.
-    pub tariff: Tariff,
-}
-
-/// Who pays for the pages of a run.
-#[derive(Clone, Debug)]
-pub struct Payer {
-    /// The ledger.
-    pub billing: Billing,
-    /// The account that pays.
-    pub account: AccountId,
-    /// Name of the run in the ledger: the request's id.
-    pub run_id: String,
-}
-
-impl RunContext {
-    /// The context of a run that begins, with an empty cookie jar.
-    pub fn new(
-        engine: Arc<PageEngine>,
-        registry: Arc<Registry>,
-        owner: String,
-        tariff: Tariff,
-    ) -> Self {
-        Self {
-            engine,
-            registry,
-            jar: Arc::new(CookieJar::new()),
-            owner,
-            tariff,
-        }
-    }
-}
-
-impl Payer {
-    /// Reserves this much, or the rest of the balance if that is less.
-    async fn reserve(
-        &self,
-        ceiling: Nanodollars,
-        url: &str,
-        deadline: Instant,
-    ) -> Result<Reservation, FundsError> {
-        self.billing
-            .reserve_when_available(&self.account, ceiling, url, &self.run_id, deadline.into())
-            .await
-    }
-}
+use crate::extract::Input;
+use crate::routing::{Client, NotServed, Served};
 
 /// The most that a page can consume in this time.
 fn max_usage(time_max: Duration) -> Usage {
@@ -243,36 +173,6 @@ fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
         ..Usage::default()
     };
     trawl_billing::price(&usage, tariff).total() <= limit
-}
-
-/// Makes the outputs of a page, or takes them from the output cache if the page is shareable.
-pub(super) async fn extract(
-    run: &RunContext,
-    output: &Arc<OutputPlan>,
-    page: &FetchedPage,
-    screenshot: Option<Bytes>,
-    cache: &CacheOutcome,
-    deadline: Instant,
-) -> Extraction {
-    let input = Input {
-        url: page.final_url.clone(),
-        body: page.body.clone(),
-        content_type: page.content_type.clone(),
-        screenshot,
-    };
-    let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
-    let workers = &run.engine.workers;
-    if cache.is_shareable() {
-        let made = workers.run_cached(registry, input, output, deadline, cache.body_hash());
-        made.await
-    } else {
-        let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
-        Extraction {
-            outputs,
-            cpu,
-            write: None,
-        }
-    }
 }
 
 /// Makes outputs of a page that the caller handed in: [`run`] without serving. Nothing was

@@ -1,0 +1,43 @@
+//! From a served page to its outputs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use trawl_model::FetchedPage;
+use trawl_plan::OutputPlan;
+
+use super::context::RunContext;
+use crate::extract::{Extraction, Input};
+use crate::routing::CacheOutcome;
+
+/// Makes the outputs of a page, or takes them from the output cache if the page is shareable.
+pub(super) async fn extract(
+    run: &RunContext,
+    output: &Arc<OutputPlan>,
+    page: &FetchedPage,
+    screenshot: Option<Bytes>,
+    cache: &CacheOutcome,
+    deadline: Instant,
+) -> Extraction {
+    let input = Input {
+        url: page.final_url.clone(),
+        body: page.body.clone(),
+        content_type: page.content_type.clone(),
+        screenshot,
+    };
+    let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
+    let workers = &run.engine.workers;
+    if cache.is_shareable() {
+        let made = workers.run_cached(registry, input, output, deadline, cache.body_hash());
+        made.await
+    } else {
+        let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
+        Extraction {
+            outputs,
+            cpu,
+            write: None,
+        }
+    }
+}
