@@ -12,6 +12,7 @@ use wasmtime::{
     PoolingAllocationConfig, ResourceLimiter, Store,
 };
 
+use super::bundle::NativeCode;
 use super::limits::{Limits, MEMORY_MIB_MAX, MIB};
 use super::wasi::{self, EmptyWasi};
 
@@ -38,6 +39,7 @@ const CACHE_BYTES_MAX: u64 = 1 << 30;
 pub(super) struct GuestEngine {
     engine: Engine,
     linker: Linker<CallState>,
+    cache: Option<Cache>,
     _ticker: Ticker,
 }
 
@@ -57,14 +59,16 @@ pub(super) struct MemoryMeter {
 }
 
 impl GuestEngine {
-    /// An engine that keeps compiled code under `cache_dir`.
-    pub(super) fn new(cache_dir: &Path) -> wasmtime::Result<Arc<Self>> {
-        let engine = Engine::new(&config(cache_dir)?)?;
+    /// An engine that caches compiled code under `cache_dir`; `None` turns the cache off.
+    pub(super) fn new(cache_dir: Option<&Path>) -> wasmtime::Result<Arc<Self>> {
+        let cache = cache_dir.map(cache).transpose()?;
+        let engine = Engine::new(&config(cache.clone()))?;
         let mut linker = Linker::new(&engine);
         wasi::link(&mut linker)?;
         Ok(Arc::new(Self {
             _ticker: Ticker::start(engine.clone()),
             linker,
+            cache,
             engine,
         }))
     }
@@ -72,6 +76,28 @@ impl GuestEngine {
     /// Compiles a component, or takes it from the cache.
     pub(super) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Component> {
         Component::new(&self.engine, bytes)
+    }
+
+    /// How many components were compiled because the cache did not have them.
+    pub(super) fn cache_misses(&self) -> usize {
+        self.cache.as_ref().map_or(0, Cache::cache_misses)
+    }
+
+    /// Compiles a component into the bytes that [`Self::deserialize`] takes.
+    pub(super) fn precompile(&self, bytes: &[u8]) -> wasmtime::Result<Vec<u8>> {
+        self.engine.precompile_component(bytes)
+    }
+
+    /// Loads native code. An error means that another version of wasmtime made it, with other
+    /// settings, or for a CPU with features that this one lacks.
+    #[expect(
+        unsafe_code,
+        reason = "native code is trusted; it comes from the server's own executable"
+    )]
+    pub(super) fn deserialize(&self, code: &NativeCode) -> wasmtime::Result<Component> {
+        // SAFETY: the bytes are those that `precompile` made: a bundle is written by `embed` only,
+        // and its hashes are checked. Whoever can change the executable can change the server.
+        unsafe { Component::deserialize(&self.engine, code.bytes()) }
     }
 
     /// Links a component: afterwards a call only has to instantiate it.
@@ -103,11 +129,16 @@ impl GuestEngine {
 /// Room in a result beside its content: the records and text around it.
 const RESULT_OVERHEAD_BYTES: usize = 64 << 10;
 
-fn config(cache_dir: &Path) -> wasmtime::Result<Config> {
+fn cache(dir: &Path) -> wasmtime::Result<Cache> {
     let mut cache = CacheConfig::new();
     cache
-        .with_directory(cache_dir)
+        .with_directory(dir)
         .with_files_total_size_soft_limit(CACHE_BYTES_MAX);
+    Cache::new(cache)
+}
+
+/// The engine's settings. Native code in a bundle depends on all of them except the cache.
+fn config(cache: Option<Cache>) -> Config {
     let mut config = Config::new();
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
@@ -116,8 +147,8 @@ fn config(cache_dir: &Path) -> wasmtime::Result<Config> {
         .max_wasm_stack(STACK_BYTES)
         .concurrency_support(false)
         .parallel_compilation(true)
-        .cache(Some(Cache::new(cache)?));
-    Ok(config)
+        .cache(cache);
+    config
 }
 
 fn pool() -> PoolingAllocationConfig {

@@ -33,6 +33,8 @@ pub struct PluginInfo {
     pub size_bytes: u64,
     /// Whether it is native code rather than a component.
     pub native: bool,
+    /// Where its code comes from.
+    pub source: PluginSource,
     /// What one call may consume.
     pub limits: Limits,
     /// Hosts its requests may go to. Plugins of these kinds send none.
@@ -41,6 +43,16 @@ pub struct PluginInfo {
     pub needs: Needs,
     /// JSON Schema of its options.
     pub options_schema: Value,
+}
+
+/// Where a plugin's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PluginSource {
+    /// A file that the manifest names.
+    File,
+    /// The server's executable.
+    Bundled,
 }
 
 /// Parts of a page that are copied to a plugin only when it asks.

@@ -6,8 +6,7 @@ use serde::Serialize;
 use trawl_sdk::provider::Description;
 
 use super::contract::Contract;
-use super::engine::GuestEngine;
-use super::load::{self, Loaded, Origin};
+use super::load::{self, Loaded, Loader, Origin};
 use super::manifest::{Code, Entry};
 use super::{Limits, LoadError, PluginInfo};
 
@@ -42,16 +41,14 @@ pub struct SampleCall {
 /// # Errors
 /// [`LoadError::Component`] with what is wrong with the file, or [`LoadError::Engine`].
 pub fn inspect(path: &Path, cache_dir: &Path) -> Result<Inspection, LoadError> {
-    let engine = GuestEngine::new(cache_dir).map_err(|error| LoadError::Engine {
-        reason: format!("{error:#}"),
-    })?;
-    inspect_with(&engine, path).map_err(|reason| LoadError::Component {
+    let loader = Loader::new(cache_dir, None)?;
+    inspect_with(&loader, path).map_err(|reason| LoadError::Component {
         path: path.to_owned(),
         reason,
     })
 }
 
-fn inspect_with(engine: &std::sync::Arc<GuestEngine>, path: &Path) -> Result<Inspection, String> {
+fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
     let bytes = load::read(path)?;
     let contract = Contract::read(&bytes)?;
     let kind = contract
@@ -65,7 +62,7 @@ fn inspect_with(engine: &std::sync::Arc<GuestEngine>, path: &Path) -> Result<Ins
         pin: None,
         grant: None,
     };
-    let loaded = load::open(engine, &Origin::new(entry, &bytes), &bytes)?;
+    let loaded = loader.open(&Origin::new(entry, &bytes), &bytes)?;
     let info = loaded.info().clone();
     Ok(Inspection {
         imports: contract.imports,

@@ -5,6 +5,7 @@
 //! than cores.
 
 mod analyst;
+mod bundle;
 mod catalog;
 mod chunker;
 mod contract;
@@ -22,6 +23,7 @@ mod limits;
 mod load;
 mod manifest;
 mod native;
+mod parallel;
 mod plugin;
 mod provider;
 mod question;
@@ -37,13 +39,14 @@ mod wasi;
 mod watch;
 
 pub use analyst::{AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Finding, ModelReply};
+pub use bundle::{Bundle, BundleError, Embedded, eject, embed};
 pub use chunker::ChunkerPlugin;
 pub use error::{Fault, LoadError, PluginError};
 pub use extractor::ExtractorPlugin;
 pub use filter::FilterPlugin;
 pub use format::{FormatPlugin, Rendered};
 pub use grant::{Grant, PriceTable};
-pub use info::{Needs, PluginInfo};
+pub use info::{Needs, PluginInfo, PluginSource};
 pub use inspect::{Inspection, SampleCall, inspect};
 pub use limits::Limits;
 pub use provider::ProviderPlugin;

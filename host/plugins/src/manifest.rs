@@ -1,16 +1,18 @@
 //! `plugins.toml`: which plugins are loaded, under which names, with which limits.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::bundle::Bundle;
 use super::grant::GrantToml;
 use super::info::check_name;
 use super::{Limits, LoadError, PluginKind};
 
 /// Most plugins in one manifest; each costs compiled code in memory.
-const ENTRIES_MAX: usize = 256;
+pub(super) const ENTRIES_MAX: usize = 256;
 
 /// A manifest that passed its rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,12 +40,34 @@ pub(super) enum Code {
     Component(PathBuf),
     /// A shared library, trusted.
     Native(PathBuf),
+    /// A WebAssembly component of the bundle, by file name.
+    Bundled(String),
+}
+
+/// Where the components of a manifest are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Base<'a> {
+    /// Paths are relative to this folder.
+    Folder(&'a Path),
+    /// Paths are names in the bundle.
+    Bundle,
 }
 
 impl Code {
-    pub(super) fn path(&self) -> &Path {
+    /// Its file; `None` for a bundled component.
+    pub(super) fn file(&self) -> Option<&Path> {
         match self {
-            Self::Component(path) | Self::Native(path) => path,
+            Self::Component(path) | Self::Native(path) => Some(path),
+            Self::Bundled(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Component(path) | Self::Native(path) => write!(f, "`{}`", path.display()),
+            Self::Bundled(name) => write!(f, "the bundled `{name}`"),
         }
     }
 }
@@ -80,22 +104,29 @@ struct EntryToml {
 }
 
 impl Manifest {
-    /// Reads a manifest. Paths in it are relative to its folder.
+    /// Reads a manifest: a file, or the bundled one when `path` is the bundle's.
     ///
     /// # Errors
     /// [`LoadError::Manifest`] with the entry and what is wrong with it.
-    pub(super) fn read(path: &Path) -> Result<Self, LoadError> {
+    pub(super) fn read(path: &Path, bundle: Option<&Bundle>) -> Result<Self, LoadError> {
         let refuse = |reason| LoadError::Manifest {
             path: path.to_owned(),
             reason,
         };
+        if let Some(bundle) = bundle.filter(|bundle| bundle.path() == path) {
+            return Self::parse(bundle.manifest(), Base::Bundle).map_err(refuse);
+        }
         let text = std::fs::read_to_string(path)
             .map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&text, folder).map_err(refuse)
+        Self::parse(&text, Base::Folder(folder)).map_err(refuse)
     }
 
-    fn parse(text: &str, folder: &Path) -> Result<Self, String> {
+    /// Reads the text of a manifest.
+    ///
+    /// # Errors
+    /// A sentence with the entry and what is wrong with it.
+    pub(super) fn parse(text: &str, base: Base<'_>) -> Result<Self, String> {
         let file: ManifestToml = toml::from_str(text).map_err(|error| placed(&error, text))?;
         let allow_native = file.allow_native;
         let tables = [
@@ -111,7 +142,7 @@ impl Manifest {
         for (kind, tables) in tables {
             for table in tables {
                 let called = called(kind, &table);
-                let entry = entry(kind, table, folder, allow_native)
+                let entry = entry(kind, table, base, allow_native)
                     .map_err(|reason| format!("{called}: {reason}"))?;
                 if !names.insert((kind, entry.name.clone())) {
                     return Err(format!("{called}: there are two of this name, rename one"));
@@ -132,7 +163,7 @@ impl Manifest {
 fn entry(
     kind: PluginKind,
     mut table: toml::Table,
-    folder: &Path,
+    base: Base<'_>,
     allow_native: bool,
 ) -> Result<Entry, String> {
     let grant = match kind {
@@ -147,15 +178,23 @@ fn entry(
         return Err("the name is built in, choose another".to_owned());
     }
     entry.limits.check()?;
-    let code = match (entry.component, entry.native) {
-        (None, Some(_)) if matches!(kind, PluginKind::Analyst | PluginKind::Provider) => {
+    let code = match (entry.component, entry.native, base) {
+        (None, Some(_), _) if matches!(kind, PluginKind::Analyst | PluginKind::Provider) => {
             return Err(
                 "plugins of this kind are never native code, give a `component`".to_owned(),
             );
         }
-        (Some(component), None) => Code::Component(folder.join(component)),
-        (None, Some(native)) if allow_native => Code::Native(folder.join(native)),
-        (None, Some(_)) => {
+        (Some(component), None, Base::Folder(folder)) => Code::Component(folder.join(component)),
+        (Some(component), None, Base::Bundle) => {
+            Code::Bundled(component.to_string_lossy().into_owned())
+        }
+        (None, Some(native), Base::Folder(folder)) if allow_native => {
+            Code::Native(folder.join(native))
+        }
+        (None, Some(_), Base::Bundle) => {
+            return Err("native code cannot be bundled, give a `component`".to_owned());
+        }
+        (None, Some(_), Base::Folder(_)) => {
             return Err(
                 "native code is off, set `allow_native = true` at the top of the manifest \
                         if you trust it"

@@ -1,7 +1,7 @@
 //! The plugins of one generation. A run takes a snapshot when it begins and keeps it to its end.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::load::{Loaded, Origin};
@@ -111,8 +111,8 @@ impl Registry {
 
     /// The files it was loaded from.
     pub(super) fn files(&self) -> Vec<PathBuf> {
-        let file = |(origin, _): &(Origin, Loaded)| origin.path().to_owned();
-        self.entries.iter().map(file).collect()
+        let files = self.entries.iter().filter_map(|(origin, _)| origin.file());
+        files.map(Path::to_owned).collect()
     }
 
     /// Whether another registry was loaded from the same files with the same settings, in the same order.

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::engine::GuestEngine;
+use super::bundle::Bundle;
 use super::fingerprint::Fingerprint;
+use super::load::Loader;
 use super::manifest::Manifest;
-use super::{LoadError, Registry, ReloadFailure, Status, load};
+use super::{LoadError, Registry, ReloadFailure, Status, parallel};
 use trawl_model::clock::Clock;
 
 /// How often a load is begun again because a file changed meanwhile.
@@ -20,7 +21,7 @@ const UNSTABLE_PAUSE: Duration = Duration::from_millis(20);
 /// Where plugins come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginsConfig {
-    /// The manifest, `plugins.toml`.
+    /// The manifest: a `plugins.toml`, or the running program itself for its bundled manifest.
     pub manifest: PathBuf,
     /// Absolute folder for compiled code; made when missing. Whoever can write to it can run code in the server.
     pub cache_dir: PathBuf,
@@ -29,7 +30,7 @@ pub struct PluginsConfig {
 /// The plugins in effect. Shared by the whole server.
 pub struct Plugins {
     manifest: PathBuf,
-    engine: Arc<GuestEngine>,
+    loader: Loader,
     current: ArcSwap<Registry>,
     tried: Mutex<Tried>,
 }
@@ -55,15 +56,25 @@ impl Plugins {
     /// # Errors
     /// [`LoadError`] with the first plugin that cannot be loaded, what was wanted, what was found and what to do.
     pub fn start(config: PluginsConfig) -> Result<Arc<Self>, LoadError> {
-        let engine = GuestEngine::new(&config.cache_dir).map_err(|error| LoadError::Engine {
-            reason: format!("{error:#}"),
-        })?;
-        let attempt = settled_attempt(&engine, &config.manifest, None);
+        let bundle = Bundle::own().unwrap_or_else(|error| {
+            tracing::warn!("no bundled plugins: {error}");
+            None
+        });
+        Self::start_with(config, bundle)
+    }
+
+    /// [`Self::start`] with this bundle rather than the running program's.
+    pub(super) fn start_with(
+        config: PluginsConfig,
+        bundle: Option<Arc<Bundle>>,
+    ) -> Result<Arc<Self>, LoadError> {
+        let loader = Loader::new(&config.cache_dir, bundle)?;
+        let attempt = settled_attempt(&loader, &config.manifest, None);
         let registry = attempt.result?;
         tracing::info!(plugins = registry.entries().len(), "plugins loaded");
         Ok(Arc::new(Self {
             manifest: config.manifest,
-            engine,
+            loader,
             current: ArcSwap::from_pointee(registry),
             tried: Mutex::new(Tried {
                 paths: attempt.paths,
@@ -120,7 +131,7 @@ impl Plugins {
 
     fn reload_locked(&self, tried: &mut Tried) -> Result<Arc<Registry>, LoadError> {
         let before = self.snapshot();
-        let attempt = settled_attempt(&self.engine, &self.manifest, Some(&before));
+        let attempt = settled_attempt(&self.loader, &self.manifest, Some(&before));
         tried.paths = attempt.paths;
         tried.fingerprint = attempt.fingerprint;
         match attempt.result {
@@ -164,12 +175,8 @@ impl Plugins {
 }
 
 /// Loads until no file changes meanwhile, so that a half-written one is not taken for the new state.
-fn settled_attempt(
-    engine: &Arc<GuestEngine>,
-    manifest: &Path,
-    before: Option<&Registry>,
-) -> Attempt {
-    let mut attempt = attempt(engine, manifest, before);
+fn settled_attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attempt {
+    let mut attempt = attempt(loader, manifest, before);
     for round in 0..UNSTABLE_ROUNDS_MAX {
         let now = Fingerprint::of(attempt.paths.iter().map(PathBuf::as_path));
         // Editors empty a file and then write it: a manifest without entries is believed at the second look.
@@ -180,7 +187,7 @@ fn settled_attempt(
             break;
         }
         std::thread::sleep(UNSTABLE_PAUSE);
-        attempt = self::attempt(engine, manifest, before);
+        attempt = self::attempt(loader, manifest, before);
     }
     attempt
 }
@@ -189,28 +196,32 @@ fn has_entries(registry: &Registry) -> bool {
     !registry.entries().is_empty()
 }
 
-fn attempt(engine: &Arc<GuestEngine>, manifest: &Path, before: Option<&Registry>) -> Attempt {
+fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attempt {
     // Each file's state is taken before the file is read, so that a later change shows.
-    let mut fingerprint = Fingerprint::of([manifest]);
-    let read = Manifest::read(manifest);
+    // The program does not change while it runs, so there is nothing to watch in a bundle.
+    let is_bundled = loader.bundle().is_some_and(|it| it.path() == manifest);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    if !is_bundled {
+        paths.push(manifest.to_owned());
+    }
+    let mut fingerprint = Fingerprint::of(paths.iter().map(PathBuf::as_path));
+    let read = Manifest::read(manifest, loader.bundle());
     let files: Vec<PathBuf> = match &read {
         Ok(read) => read
             .entries
             .iter()
-            .map(|entry| entry.code.path().to_owned())
+            .filter_map(|entry| entry.code.file())
+            .map(Path::to_owned)
             .collect(),
         // A manifest that cannot be read names no files: go on looking at those in effect.
         Err(_) => before.map_or_else(Vec::new, Registry::files),
     };
     fingerprint.add(files.iter().map(PathBuf::as_path));
-    let paths = [vec![manifest.to_owned()], files].concat();
+    paths.extend(files);
     let generation = before.map_or(1, |registry| registry.generation() + 1);
     let load_all = |read: Manifest| {
-        let entries = read.entries.into_iter();
-        let loaded: Result<Vec<_>, _> = entries
-            .map(|entry| load::load(engine, entry, before))
-            .collect();
-        Ok(Registry::new(generation, loaded?))
+        let loaded = parallel::try_map(read.entries, |entry| loader.load(entry, before))?;
+        Ok(Registry::new(generation, loaded))
     };
     Attempt {
         paths,
