@@ -5,6 +5,7 @@
 )]
 
 mod admin;
+mod bundle;
 mod cache;
 mod crawl;
 mod crawl_kill;

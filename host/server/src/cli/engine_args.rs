@@ -11,7 +11,7 @@ use crate::config::{Config, Environment};
 /// Plugins, configuration, what may be reached, and the browser.
 #[derive(Debug, Args)]
 pub(super) struct EngineArgs {
-    /// Plugin manifest; without it `plugins.toml` here or beside the program.
+    /// Plugin manifest; without it `plugins.toml` here or beside the program, else the bundled one.
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
     /// Configuration file.

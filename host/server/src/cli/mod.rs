@@ -14,8 +14,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Parser, Subcommand};
+
+use plugin::manifest::{self, Places};
 
 /// A web scraping server with WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -44,8 +45,8 @@ enum Command {
     /// List providers, show what they would be sent, try one.
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
-    /// Write, build, test, check and list plugins.
-    #[command(subcommand)]
+    /// Write, build, test, check, list and eject plugins.
+    #[command(subcommand, visible_alias = "plugins")]
     Plugin(plugin::PluginCommand),
 }
 
@@ -84,28 +85,16 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// The plugin manifest: the one named, else `plugins.toml` in the working directory, beside the program, or in the checkout
-/// that the program was built in.
+/// The plugin manifest: the one named, else `plugins.toml` in the working directory or beside the
+/// program, else the bundled one, for which the program's own path stands.
 fn plugins_file(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let named = named.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
-    if let Some(named) = named {
-        return Ok(named);
-    }
     let program = std::env::current_exe().ok();
-    let beside = program
-        .iter()
-        .flat_map(|program| program.ancestors().skip(1).take(3))
-        .map(Path::to_owned);
-    let folders = std::iter::once(PathBuf::from(".")).chain(beside);
-    match folders
-        .map(|folder| folder.join("plugins.toml"))
-        .find(|file| file.is_file())
-    {
-        Some(file) => Ok(file),
-        None => bail!(
-            "there is no `plugins.toml` here or beside the program: name one with `--plugins`"
-        ),
-    }
+    let places = Places {
+        working_dir: Path::new("."),
+        program: program.as_deref(),
+    };
+    places.manifest(named, manifest::own_bundle)
 }
 
 /// Where commands that run without a data directory keep compiled plugins.

@@ -3,7 +3,10 @@
 mod build;
 mod check;
 mod crate_dir;
+mod eject;
+mod embed;
 mod list;
+pub(super) mod manifest;
 mod new;
 mod sdk;
 mod skeleton;
@@ -58,7 +61,7 @@ pub enum PluginCommand {
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
     },
-    /// List what the running server has in effect; without one, load `plugins.toml` as it would
+    /// List what the running server has in effect; without one, load the manifest as it would
     List {
         /// A manifest to load instead of asking a server
         #[arg(long, value_name = "FILE")]
@@ -72,6 +75,22 @@ pub enum PluginCommand {
         /// Folder for compiled code, which only you may write to (default: your cache folder)
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
+    },
+    /// Write the bundled `plugins.toml` and its components into a folder
+    Eject {
+        /// Folder to write; nothing in it is overwritten
+        #[arg(long, default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Write a copy of this program that has the plugins of a manifest bundled
+    #[command(hide = true)]
+    Embed {
+        /// The manifest
+        #[arg(long, value_name = "FILE")]
+        plugins: PathBuf,
+        /// The program to write
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
     },
 }
 
@@ -109,5 +128,7 @@ pub fn run(command: PluginCommand) -> anyhow::Result<()> {
             };
             list::run(source, json, out)
         }
+        PluginCommand::Eject { dir } => eject::run(&dir, out),
+        PluginCommand::Embed { plugins, output } => embed::run(&plugins, &output, out),
     }
 }
