@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::PluginKind;
+use trawl_model::PluginKind;
 
 /// A call of a plugin that gave no result. Its text is fit for a page's `error`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Limits, PluginKind};
+use trawl_model::PluginKind;
+
+use crate::limits::Limits;
 
 /// Longest summary shown, in bytes: one sentence.
 const SUMMARY_BYTES_MAX: usize = 500;
@@ -66,12 +68,12 @@ pub struct Needs {
 
 /// What a plugin says of itself, unchecked.
 #[derive(Clone, Debug)]
-pub(super) struct Described {
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) summary: String,
-    pub(super) options_schema: String,
-    pub(super) needs: Needs,
+pub(crate) struct Described {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) summary: String,
+    pub(crate) options_schema: String,
+    pub(crate) needs: Needs,
 }
 
 impl Described {
@@ -79,7 +81,7 @@ impl Described {
     ///
     /// # Errors
     /// A sentence that says what is wrong.
-    pub(super) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
+    pub(crate) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
         check_name(&self.name)
             .map_err(|reason| format!("its `describe` gives a bad name: {reason}"))?;
         if self.version.is_empty() || self.version.len() > VERSION_BYTES_MAX {
@@ -103,7 +105,7 @@ impl Described {
 ///
 /// # Errors
 /// A sentence that says what is wrong.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_good = name.len() <= 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name
@@ -122,7 +124,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// A sentence: too large, not JSON, not a schema.
-pub(super) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
+pub(crate) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!("{} bytes, allowed {SCHEMA_BYTES_MAX}", text.len()));
     }

@@ -5,12 +5,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Bytes in a mebibyte.
-pub(super) const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// Largest component file. Script engines compiled to WebAssembly have 10 to 40 MB.
+pub(crate) const COMPONENT_BYTES_MAX: u64 = 64 << 20;
+/// Most plugins in one manifest; each costs compiled code in memory.
+pub(crate) const ENTRIES_MAX: usize = 256;
 
 /// Memory of one call: a page of 10 MB made of the smallest tags is about 100 MiB of arrays, and as much again for work.
 const MEMORY_MIB_DEFAULT: u64 = 256;
 /// Most memory an operator can grant: half of what a 32-bit guest can address, so that every slot of the pool can have it.
-pub(super) const MEMORY_MIB_MAX: u64 = 2048;
+pub(crate) const MEMORY_MIB_MAX: u64 = 2048;
 /// Time of one call: twenty times what a 10 MB page takes in the slowest first-party plugin.
 const TIME_MS_DEFAULT: u64 = 2000;
 /// Most time an operator can grant: a page has no more.
@@ -52,7 +57,7 @@ impl Limits {
     ///
     /// # Errors
     /// A sentence that names the first limit out of range.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let ranges = [
             ("memory_mib", self.memory_mib, MEMORY_MIB_MAX),
             ("time_ms", self.time_ms, TIME_MS_MAX),
@@ -71,17 +76,17 @@ impl Limits {
     }
 
     /// Memory in bytes.
-    pub(super) fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_mib * MIB
     }
 
     /// Time of one call.
-    pub(super) fn time(&self) -> Duration {
+    pub(crate) fn time(&self) -> Duration {
         Duration::from_millis(self.time_ms)
     }
 
     /// Result in bytes.
-    pub(super) fn output_bytes(&self) -> u64 {
+    pub(crate) fn output_bytes(&self) -> u64 {
         self.output_mib * MIB
     }
 

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::load::COMPONENT_BYTES_MAX;
-use crate::manifest::ENTRIES_MAX;
+use crate::limits::{COMPONENT_BYTES_MAX, ENTRIES_MAX};
 
 /// Most native code of one component. Code is about four times as large as its component.
 const CODE_BYTES_MAX: u64 = 512 << 20;
@@ -81,7 +80,7 @@ impl Blob {
 }
 
 /// Whether a name is that of a file in one folder, not a path.
-pub(super) fn is_file_name(name: &str) -> bool {
+pub(crate) fn is_file_name(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|file| file == name)
 }
 

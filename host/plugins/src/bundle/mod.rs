@@ -28,20 +28,22 @@
 //! component is compiled.
 
 mod eject;
-mod embed;
 mod footer;
 mod index;
 mod read;
 mod rewrite;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::path::PathBuf;
 
 pub use eject::eject;
-pub use embed::{Embedded, embed};
+pub(crate) use index::is_file_name;
 pub use read::Bundle;
 pub(crate) use read::NativeCode;
+pub(crate) use rewrite::rewrite;
+pub(crate) use write::{Frame, Packed, write};
 
 /// A bundle that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -124,12 +124,12 @@ impl Bundle {
     }
 
     /// Bytes of the executable without the bundle.
-    pub(super) fn program_bytes(&self) -> u64 {
+    pub(crate) fn program_bytes(&self) -> u64 {
         self.archive_at
     }
 
     /// The blobs of the component with this hash as they are stored: the component, its code.
-    pub(super) fn stored(&self, hash: &blake3::Hash) -> Option<[(Vec<u8>, u64); 2]> {
+    pub(crate) fn stored(&self, hash: &blake3::Hash) -> Option<[(Vec<u8>, u64); 2]> {
         let component = self.by_hash(hash)?;
         let stored = |blob: &Blob| Some((self.frame(blob).ok()?, blob.bytes));
         Some([stored(&component.component)?, stored(&component.code)?])

@@ -29,7 +29,7 @@ struct Entry {
 ///
 /// # Errors
 /// A sentence: the text is no manifest, or what `path` says.
-pub(super) fn rewrite(
+pub(crate) fn rewrite(
     text: &str,
     path: impl Fn(&str) -> Result<String, String>,
 ) -> Result<String, String> {

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
+
 use trawl_test_guests::Guest;
 
 use super::footer::{FOOTER_BYTES, Footer};
 use super::index::{Blob, BundledComponent, Index};
 use super::*;
-use crate::{LoadError, Plugins, PluginsConfig};
+use crate::error::LoadError;
+use crate::registry::reload::{Plugins, PluginsConfig};
 
 const PROGRAM: &[u8] = b"#!/bin/sh\nexit 0\n";
 
@@ -50,7 +52,7 @@ impl Shelf {
         let lines = Mutex::new(Vec::new());
         let note = |line: &str| lines.lock().expect("no panic").push(line.to_owned());
         let (program, output) = (self.path(program), self.path(output));
-        super::embed(&program, &self.path("plugins.toml"), &output, &note)?;
+        crate::embed(&program, &self.path("plugins.toml"), &output, &note)?;
         let mut lines = lines.into_inner().expect("no panic");
         lines.sort();
         Ok(lines)

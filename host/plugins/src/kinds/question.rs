@@ -1,0 +1,250 @@
+//! Questions of analysts: what may be asked, and whether an answer fits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use trawl_model::ModelSize;
+use trawl_sdk::analyst::Message;
+
+use crate::info::compile_schema;
+
+/// Most bytes of a question's messages: more than fits into the largest of models.
+const QUESTION_BYTES_MAX: usize = trawl_sdk::analyst::QUESTION_BYTES_MAX;
+/// Most bytes of a question's schema: it goes into every request beside the messages, and answers are checked against it.
+const SCHEMA_BYTES_MAX: usize = trawl_sdk::analyst::SCHEMA_BYTES_MAX;
+/// Most messages: each costs an object in the request.
+const MESSAGES_MAX: usize = trawl_sdk::analyst::MESSAGES_MAX;
+
+/// A question as an analyst put it, unchecked.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) schema: String,
+    pub(crate) answer_tokens: u32,
+}
+
+/// A question of an analyst that keeps the contract.
+#[derive(Clone)]
+pub struct Question {
+    /// What is asked, in order; never empty.
+    pub messages: Vec<Message>,
+    /// JSON Schema (draft 2020-12) of the answer.
+    pub schema: Value,
+    /// Most tokens of the answer, never more than the model gives.
+    pub answer_tokens: u32,
+    validator: Arc<jsonschema::Validator>,
+}
+
+impl Question {
+    /// Checks a question for a model of this size.
+    ///
+    /// # Errors
+    /// What the contract forbids about it.
+    pub(crate) fn check_asked(asked: Asked, model: ModelSize) -> Result<Self, String> {
+        let n_messages = asked.messages.len();
+        if !(1..=MESSAGES_MAX).contains(&n_messages) {
+            return Err(format!(
+                "a question of {n_messages} messages, wanted 1 to {MESSAGES_MAX}"
+            ));
+        }
+        let texts = asked.messages.iter();
+        let bytes: usize = texts.map(|message| message.text.len()).sum();
+        if bytes > QUESTION_BYTES_MAX {
+            return Err(format!(
+                "a question of {bytes} bytes, allowed {QUESTION_BYTES_MAX}"
+            ));
+        }
+        if asked.schema.len() > SCHEMA_BYTES_MAX {
+            return Err(format!(
+                "a question with a schema of {} bytes, allowed {SCHEMA_BYTES_MAX}",
+                asked.schema.len()
+            ));
+        }
+        let schema: Value = serde_json::from_str(&asked.schema)
+            .map_err(|error| format!("a question whose schema is not JSON: {error}"))?;
+        if let Some(keyword) = forbidden(&schema) {
+            return Err(format!(
+                "a question whose schema has `{keyword}`, which no model has to know"
+            ));
+        }
+        let (schema, validator) = compile_schema(&asked.schema)
+            .map_err(|reason| format!("a question whose schema is not usable: {reason}"))?;
+        Ok(Self {
+            messages: asked.messages,
+            schema,
+            answer_tokens: match asked.answer_tokens {
+                0 => model.answer_tokens,
+                wanted => wanted.min(model.answer_tokens),
+            },
+            validator: Arc::new(validator),
+        })
+    }
+
+    /// A question as other rooms' tests need one.
+    pub fn sample(text: &str, schema: &Value, answer_tokens: u32) -> Self {
+        let message = Message {
+            role: trawl_sdk::analyst::Role::User,
+            text: text.to_owned(),
+        };
+        let asked = Asked {
+            messages: vec![message],
+            schema: schema.to_string(),
+            answer_tokens,
+        };
+        let model = ModelSize {
+            context_tokens: u32::MAX,
+            answer_tokens: u32::MAX,
+        };
+        Self::check_asked(asked, model).expect("a question that keeps the contract")
+    }
+
+    /// Checks a model's answer against the question's schema. Only what fits may be handed to
+    /// [`AnalystPlugin::resume`](super::AnalystPlugin::resume).
+    ///
+    /// # Errors
+    /// A sentence with the place in the answer and what is wrong there.
+    pub fn check(&self, answer: &Value) -> Result<(), String> {
+        self.validator
+            .validate(answer)
+            .map_err(|error| match error.instance_path().to_string() {
+                place if place.is_empty() => error.to_string(),
+                place => format!("`{place}`: {error}"),
+            })
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question")
+            .field("messages", &self.messages.len())
+            .field("schema", &self.schema)
+            .field("answer_tokens", &self.answer_tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A keyword that a question may not have. References can make a schema without end, patterns are programs to be compiled; both
+/// are an attack in the hands of a guest, and services for models take neither everywhere.
+fn forbidden(schema: &Value) -> Option<&'static str> {
+    match schema {
+        Value::Object(keys) => keys.iter().find_map(|(key, value)| {
+            let own = match (key.as_str(), value) {
+                ("$ref", Value::String(_)) => Some("$ref"),
+                ("$dynamicRef", Value::String(_)) => Some("$dynamicRef"),
+                ("$recursiveRef", Value::String(_)) => Some("$recursiveRef"),
+                ("pattern", Value::String(_)) => Some("pattern"),
+                ("patternProperties", Value::Object(_)) => Some("patternProperties"),
+                _ => None,
+            };
+            own.or_else(|| forbidden(value))
+        }),
+        Value::Array(values) => values.iter().find_map(forbidden),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use trawl_sdk::analyst::Role;
+
+    use super::*;
+
+    const MODEL: ModelSize = ModelSize {
+        context_tokens: 1_000,
+        answer_tokens: 100,
+    };
+
+    fn message(text: String) -> Message {
+        Message {
+            role: Role::User,
+            text,
+        }
+    }
+
+    fn asked(schema: &Value, answer_tokens: u32) -> Asked {
+        Asked {
+            messages: vec![message("who?".to_owned())],
+            schema: schema.to_string(),
+            answer_tokens,
+        }
+    }
+
+    #[track_caller]
+    fn refused(asked: Asked, says: &str) {
+        let reason = Question::check_asked(asked, MODEL).expect_err(says);
+        assert!(reason.contains(says), "{reason}");
+    }
+
+    #[test]
+    fn an_answer_fits_or_is_told_where_it_does_not() {
+        let schema =
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let question = Question::check_asked(asked(&schema, 0), MODEL).expect("it is good");
+        assert_eq!(question.check(&json!({"n": 1})), Ok(()));
+        let wrong = question.check(&json!({"n": "x"})).expect_err("a string");
+        assert!(wrong.starts_with("`/n`: "), "{wrong}");
+        let wrong = question.check(&json!({})).expect_err("nothing");
+        assert!(wrong.contains("required"), "{wrong}");
+    }
+
+    #[test]
+    fn an_answer_is_never_longer_than_the_model_gives() {
+        for (wanted, given) in [(0, 100), (7, 7), (100, 100), (u32::MAX, 100)] {
+            let question = Question::check_asked(asked(&json!(true), wanted), MODEL);
+            assert_eq!(question.expect("it is good").answer_tokens, given);
+        }
+    }
+
+    #[test]
+    fn questions_beyond_the_bounds_are_refused() {
+        let long = "x".repeat(QUESTION_BYTES_MAX / 2 + 1);
+        let messages = |texts: Vec<String>| Asked {
+            messages: texts.into_iter().map(message).collect(),
+            ..asked(&json!({}), 0)
+        };
+        refused(messages(Vec::new()), "0 messages");
+        refused(
+            messages(vec![String::new(); MESSAGES_MAX + 1]),
+            "65 messages",
+        );
+        refused(messages(vec![long.clone(), long]), "1048578 bytes");
+        let large = json!({"description": "x".repeat(SCHEMA_BYTES_MAX)});
+        refused(asked(&large, 0), "a schema of");
+    }
+
+    #[test]
+    fn schemas_that_are_no_bounded_check_are_refused() {
+        let not_json = Asked {
+            schema: "{".to_owned(),
+            ..asked(&json!({}), 0)
+        };
+        refused(not_json, "not JSON");
+        refused(asked(&json!("x"), 0), "not usable");
+        refused(asked(&json!({"type": "no such type"}), 0), "not usable");
+        refused(asked(&json!({"$ref": "#"}), 0), "`$ref`");
+        let deep = json!({"items": {"anyOf": [{"$dynamicRef": "#a"}]}});
+        refused(asked(&deep, 0), "`$dynamicRef`");
+        let programs =
+            json!({"properties": {"a": {"type": "string", "pattern": "((a{99}){99}){99}"}}});
+        refused(asked(&programs, 0), "`pattern`");
+        refused(
+            asked(&json!({"patternProperties": {"a": {}}}), 0),
+            "`patternProperties`",
+        );
+    }
+
+    #[test]
+    fn properties_may_have_the_names_of_keywords() {
+        let schema =
+            json!({"properties": {"pattern": {"type": "string"}, "$ref": {"type": "string"}}});
+        let question = Question::check_asked(asked(&schema, 0), MODEL).expect("it is good");
+        assert_eq!(
+            question.check(&json!({"pattern": "x", "$ref": "y"})),
+            Ok(())
+        );
+        assert!(question.check(&json!({"pattern": 1})).is_err());
+    }
+}
