@@ -1,4 +1,4 @@
-//! What is known of a loaded plugin: what it says of itself, checked, and what the operator granted.
+//! Description of a loaded plugin: its own, checked, and what the operator configured.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,21 +7,21 @@ use trawl_model::PluginKind;
 
 use crate::limits::Limits;
 
-/// Longest summary shown, in bytes: one sentence.
+/// Longest summary, in bytes.
 const SUMMARY_BYTES_MAX: usize = 500;
 /// Longest version text, in bytes.
 const VERSION_BYTES_MAX: usize = 64;
 /// Largest options schema, in bytes: it is repeated in the OpenAPI document.
 const SCHEMA_BYTES_MAX: usize = 256 * 1024;
 
-/// A loaded plugin, as `GET /plugins` tells it.
+/// A loaded plugin as in `GET /plugins`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PluginInfo {
-    /// PluginKind of the plugin.
+    /// Its kind.
     pub kind: PluginKind,
-    /// Name in requests: the operator's.
+    /// Name in requests, from the manifest.
     pub name: String,
-    /// Name it was written under.
+    /// Name that the author gave it.
     pub plugin: String,
     /// Its own version.
     pub version: String,
@@ -39,9 +39,9 @@ pub struct PluginInfo {
     pub source: PluginSource,
     /// What one call may consume.
     pub limits: Limits,
-    /// Hosts its requests may go to. Plugins of these kinds send none.
+    /// Hosts that a provider's requests may go to; other plugins send none.
     pub grants: Vec<String>,
-    /// Parts of a page that are copied to it beside the document.
+    /// Parts of a page that it gets besides the document.
     pub needs: Needs,
     /// JSON Schema of its options.
     pub options_schema: Value,
@@ -57,7 +57,7 @@ pub enum PluginSource {
     Bundled,
 }
 
-/// Parts of a page that are copied to a plugin only when it asks.
+/// Parts of a page that a plugin gets only if its description requests them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Needs {
     /// The page's source as text.
@@ -66,7 +66,7 @@ pub struct Needs {
     pub body: bool,
 }
 
-/// What a plugin says of itself, unchecked.
+/// A plugin's description of itself, unchecked.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     pub(crate) name: String,
@@ -77,10 +77,10 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// Checks name, version, summary and schema; gives the schema and a validator for it.
+    /// Checks name, version, summary and schema; returns the schema and its validator.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A message that says what is wrong.
     pub(crate) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
         check_name(&self.name)
             .map_err(|reason| format!("its `describe` gives a bad name: {reason}"))?;
@@ -104,7 +104,7 @@ impl Described {
 /// Checks a plugin's name: 1 to 64 lower-case ASCII letters, digits and `_`, a letter first.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A message that says what is wrong.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_good = name.len() <= 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -120,16 +120,16 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Reads a JSON Schema (draft 2020-12) and makes a check of it.
+/// Parses a JSON Schema (draft 2020-12) and compiles its validator.
 ///
 /// # Errors
-/// A sentence: too large, not JSON, not a schema.
+/// A message: too large, not JSON, not a schema.
 pub(crate) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!("{} bytes, allowed {SCHEMA_BYTES_MAX}", text.len()));
     }
     let schema: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    // Patterns run on callers' text: the linear-time engine only.
+    // Patterns are matched against clients' text: linear-time engine only.
     let validator = jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .with_pattern_options(jsonschema::PatternOptions::regex())

@@ -1,4 +1,5 @@
-//! The WebAssembly engine: pooled instances, compiled code cached on disk, a clock that stops guests.
+//! The WebAssembly engine: pooled instances, compiled code cached on disk, an epoch clock that
+//! interrupts calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,32 +18,34 @@ use super::wasi;
 use crate::bundle::NativeCode;
 use crate::limits::{Limits, MEMORY_MIB_MAX, MIB};
 
-/// How often running guests are looked at. A time limit is exact to two ticks; 200 wake-ups a second cost nothing measurable.
+/// Length of an epoch. Time limits are exact to two ticks; 200 wake-ups a second cost nothing
+/// measurable.
 const TICK: Duration = Duration::from_millis(5);
-/// Calls that can run at once. Callers keep to one a core; more slots cost only address space.
+/// Concurrent calls. Callers make at most one per core; spare slots cost address space only.
 const CALLS_AT_ONCE_MAX: u32 = 64;
-/// Core modules in one component: a WASI adapter and its shims make four of one.
+/// Core modules in one component: with a WASI adapter and its shims, one becomes four.
 const CORE_INSTANCES_PER_COMPONENT: u32 = 8;
 /// Tables in one component: each core module may have its own.
 const TABLES_PER_COMPONENT: u32 = 8;
 /// Bookkeeping of one instance, by functions and types of its module.
 const INSTANCE_BYTES_MAX: usize = 2 << 20;
-/// Memory of a slot that stays mapped between calls: what a first-party plugin touches on a large page.
+/// Memory of a slot that stays mapped between calls: what a first-party plugin touches on a large
+/// page.
 const KEEP_RESIDENT_BYTES: usize = 2 << 20;
-/// Stack of a guest: a quarter of a thread's, whose rest is the host's.
+/// Stack of a plugin: a quarter of the thread's; the host needs the rest.
 const STACK_BYTES: usize = 512 << 10;
-/// Compiled code kept on disk; older files go first.
+/// Compiled code cached on disk; the oldest files are removed first.
 const CACHE_BYTES_MAX: u64 = 1 << 30;
 
-/// The engine and what guests can be linked with.
-pub(crate) struct GuestEngine {
+/// The engine, and the linker with everything a component may import.
+pub(crate) struct ComponentEngine {
     engine: Engine,
     linker: Linker<CallState>,
     cache: Option<Cache>,
     _ticker: Ticker,
 }
 
-impl GuestEngine {
+impl ComponentEngine {
     /// An engine that caches compiled code under `cache_dir`; `None` turns the cache off.
     pub(crate) fn new(cache_dir: Option<&Path>) -> wasmtime::Result<Arc<Self>> {
         let cache = cache_dir.map(cache).transpose()?;
@@ -57,7 +60,7 @@ impl GuestEngine {
         }))
     }
 
-    /// Compiles a component, or takes it from the cache.
+    /// Compiles a component, or loads it from the cache on disk.
     pub(crate) fn compile(&self, bytes: &[u8]) -> wasmtime::Result<Component> {
         Component::new(&self.engine, bytes)
     }
@@ -89,7 +92,7 @@ impl GuestEngine {
         self.linker.instantiate_pre(component)
     }
 
-    /// A fresh store for one call within `limits`; the clock runs from now on.
+    /// A new store for one call within `limits`; its time limit runs from now on.
     pub(crate) fn store(&self, limits: &Limits) -> Store<CallState> {
         let state = CallState {
             meter: MemoryMeter {
@@ -103,14 +106,15 @@ impl GuestEngine {
         store.limiter(|state| &mut state.meter);
         let ticks = limits.time().as_nanos().div_ceil(TICK.as_nanos());
         store.set_epoch_deadline(u64::try_from(ticks).unwrap_or(u64::MAX));
-        // Lists and strings overlap at will in a guest's memory; this bounds what the host copies out.
+        // Lists and strings of a result may overlap in the plugin's memory: this bounds what the
+        // host copies out of it.
         let output = usize::try_from(limits.output_bytes()).unwrap_or(usize::MAX);
         store.set_hostcall_fuel(output.saturating_add(RESULT_OVERHEAD_BYTES));
         store
     }
 }
 
-/// Room in a result beside its content: the records and text around it.
+/// Allowance in a result for what is not content: the records around it.
 const RESULT_OVERHEAD_BYTES: usize = 64 << 10;
 
 fn cache(dir: &Path) -> wasmtime::Result<Cache> {
@@ -155,7 +159,7 @@ fn pool() -> PoolingAllocationConfig {
     pool
 }
 
-/// The thread that moves the engine's clock. It ends when this is dropped.
+/// The thread that increments the epoch. It ends when this is dropped.
 struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -172,7 +176,7 @@ impl Ticker {
             }
         };
         let thread = std::thread::Builder::new()
-            .name("guest-clock".to_owned())
+            .name("plugin-clock".to_owned())
             .spawn(tick)
             .ok();
         Self { stop, thread }
@@ -184,7 +188,7 @@ impl Drop for Ticker {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of that thread has been reported by its hook.
+            // The panic hook has reported a panic of that thread.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
 //! Calls of components: the engine, instances, and the page as they get it.
 
 pub(crate) mod engine;
-pub(crate) mod guest;
+pub(crate) mod instance;
 pub(crate) mod plugin;
 pub(crate) mod state;
 pub(crate) mod stats;

@@ -1,4 +1,5 @@
-//! What every kind of plugin shares on the host's side: options checked, input capped, result checked, calls counted.
+//! What all kinds of plugins share on the host's side: validation of options, limits on input and
+//! output, counters.
 
 use std::time::Duration;
 
@@ -8,24 +9,24 @@ use super::stats::{Counts, Ending, Stats};
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// A loaded plugin without its kind.
+/// A loaded plugin, whatever its kind.
 pub(crate) struct Core {
     pub(crate) info: PluginInfo,
     schema: jsonschema::Validator,
     stats: Stats,
 }
 
-/// One call's outcome and what it consumed.
+/// The outcome of a call and what it consumed.
 pub(crate) struct Measured<R> {
     pub(crate) result: Result<R, Fault>,
-    /// Wall-clock time, from fresh instance to result.
+    /// Wall-clock time, from instantiation to result.
     pub(crate) elapsed: Duration,
-    /// Most linear memory it had, in bytes; 0 for native plugins.
+    /// Peak of linear memory in bytes; 0 for native plugins.
     pub(crate) memory_peak: u64,
 }
 
 impl Core {
-    /// A plugin that was described as `info` and whose options fit `schema`.
+    /// A plugin with this description, whose options are validated against `schema`.
     pub(crate) fn new(info: PluginInfo, schema: jsonschema::Validator) -> Self {
         let stats = Stats::new(info.kind, &info.name);
         Self {
@@ -38,7 +39,7 @@ impl Core {
     /// Checks options against the plugin's schema.
     ///
     /// # Errors
-    /// A sentence with the place in the options and what is wrong there.
+    /// A message with the JSON Pointer into the options and what is wrong there.
     pub(crate) fn check_options(&self, options: &Value) -> Result<(), String> {
         self.schema.validate(options).map_err(|error| {
             let place = error.instance_path().to_string();
@@ -50,7 +51,7 @@ impl Core {
         })
     }
 
-    /// Makes one call that copies `input_bytes` to the plugin, and checks what came back.
+    /// Makes one call that copies `input_bytes` to the plugin, checks its result and counts it.
     pub(crate) fn run<R, T>(
         &self,
         input_bytes: u64,
@@ -78,7 +79,7 @@ impl Core {
         checked.map_err(|fault| self.error(fault))
     }
 
-    /// Refuses a result above the limit.
+    /// Refuses a result larger than the limit.
     pub(crate) fn check_output(&self, bytes: usize) -> Result<(), Fault> {
         if bytes as u64 <= self.info.limits.output_bytes() {
             return Ok(());
@@ -89,7 +90,7 @@ impl Core {
         })
     }
 
-    /// The counters now.
+    /// Current values of the counters.
     pub(crate) fn counts(&self) -> Counts {
         self.stats.counts()
     }

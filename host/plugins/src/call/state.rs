@@ -14,17 +14,17 @@ pub(crate) struct CallState {
     pub(crate) wasi: Option<Box<EmptyWasi>>,
 }
 
-/// Counts the linear memory of one call and stops it at the limit.
+/// Counts the linear memory of one call and refuses growth beyond the limit.
 #[derive(Debug)]
 pub(crate) struct MemoryMeter {
     pub(crate) allowed: u64,
     pub(crate) used: u64,
-    /// What the guest would have had when it was refused.
+    /// Total bytes of the request that was refused.
     pub(crate) refused: Option<u64>,
 }
 
 impl MemoryMeter {
-    /// Most linear memory the call had, in bytes. Memory never shrinks, so it is what it has.
+    /// Peak of linear memory in bytes: memory never shrinks, so it is the current size.
     pub(crate) fn peak(&self) -> u64 {
         self.used
     }

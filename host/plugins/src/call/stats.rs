@@ -1,4 +1,5 @@
-//! What a plugin's calls came to: for `GET /plugins` since it was loaded, for metrics since the server began.
+//! Counters of a plugin's calls: for `GET /plugins` since it was loaded, as metrics since the
+//! server started.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +17,7 @@ pub(crate) struct Stats {
     metrics: Metrics,
 }
 
-/// Handles of the metrics of one plugin, looked up once: a lookup per call would cost as much as the call.
+/// Handles of one plugin's metrics, looked up once: a lookup costs as much as a short call.
 struct Metrics {
     calls: metrics::Counter,
     failures: metrics::Counter,
@@ -30,13 +31,13 @@ struct Metrics {
 pub(crate) enum Ending {
     /// With a result.
     Good,
-    /// With a failure that the plugin gave as its answer.
+    /// With a failure that the plugin returned.
     Failed,
     /// By misbehaving.
     Trapped,
 }
 
-/// The counters at one moment.
+/// Values of the counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) calls: u64,
@@ -94,7 +95,7 @@ impl Stats {
         }
     }
 
-    /// The counters now.
+    /// Current values of the counters.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             calls: self.calls.load(Relaxed),

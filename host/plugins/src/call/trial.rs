@@ -1,6 +1,7 @@
-//! Options beyond the schema: a plugin is asked whether it takes them, with a call on a page that has nothing in it.
+//! Validation of options beyond the schema: a trial call on an empty page.
 //!
-//! A schema cannot say what a selector or an expression looks like, and a caller should hear of a bad one before anything is fetched.
+//! A schema cannot validate a selector or an expression. The trial call finds an invalid one before
+//! anything is fetched.
 
 use serde_json::Value;
 use url::Url;
@@ -8,20 +9,21 @@ use url::Url;
 use super::view::PageView;
 use crate::error::{Fault, PluginError};
 
-/// Asks a plugin for its opinion of options that fit its schema. An empty object is taken without asking: it was tried when
-/// the plugin was loaded.
+/// Makes a trial call with options that are valid by the schema. Empty options are not tried:
+/// loading the plugin has done that.
 ///
 /// # Errors
-/// What the plugin says against its options. Any other trouble is the page's, if it comes up again there.
-pub(crate) fn ask<T>(
+/// The plugin's reason for refusing the options. Other failures may be due to the empty page and
+/// are ignored.
+pub(crate) fn check<T>(
     options: &Value,
     call: impl FnOnce(&PageView<'_>, &str) -> Result<T, PluginError>,
 ) -> Result<(), String> {
     if options.as_object().is_some_and(serde_json::Map::is_empty) {
         return Ok(());
     }
-    let nowhere = Url::parse("about:blank").expect("about:blank is an address");
-    let document = trawl_document::empty(&nowhere, "text/html");
+    let url = Url::parse("about:blank").expect("about:blank is a URL");
+    let document = trawl_document::empty(&url, "text/html");
     let page = PageView {
         document: &document,
         kept: &[],
@@ -55,27 +57,27 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_of_the_options_is_one() {
-        let check = |fault: Fault, expected: Result<(), String>| {
-            let asked = ask(&json!({"a": 1}), |page, options| {
+    fn only_refused_options_are_an_error() {
+        let expect = |fault: Fault, expected: Result<(), String>| {
+            let checked = check(&json!({"a": 1}), |page, options| {
                 assert_eq!(page.document.kinds.len(), 1);
                 assert_eq!(options, "{\"a\":1}");
                 failing(fault)
             });
-            assert_eq!(asked, expected);
+            assert_eq!(checked, expected);
         };
         let text = || "no".to_owned();
-        check(Fault::InvalidOptions(text()), Err(text()));
-        check(Fault::Unsupported(text()), Ok(()));
-        check(Fault::Failed(text()), Ok(()));
-        check(Fault::Trap { reason: text() }, Ok(()));
+        expect(Fault::InvalidOptions(text()), Err(text()));
+        expect(Fault::Unsupported(text()), Ok(()));
+        expect(Fault::Failed(text()), Ok(()));
+        expect(Fault::Trap { reason: text() }, Ok(()));
     }
 
     #[test]
     fn no_options_are_not_tried() {
-        let asked = ask(&json!({}), |_, _| {
+        let checked = check(&json!({}), |_, _| {
             failing(Fault::InvalidOptions(String::new()))
         });
-        assert_eq!(asked, Ok(()));
+        assert_eq!(checked, Ok(()));
     }
 }

@@ -1,19 +1,20 @@
-//! The page as it is lent to a plugin.
+//! The page as plugins get it.
 
 use trawl_document::Document;
 
 use crate::info::Needs;
 
-/// One page, borrowed for one call. `text` and `body` are copied only to plugins whose `describe` asks for them.
+/// One page, borrowed for one call. `text` and `body` are copied only to plugins whose description
+/// requests them.
 #[derive(Clone, Copy, Debug)]
 pub struct PageView<'a> {
     /// The parsed page.
     pub document: &'a Document,
-    /// Which nodes filters have kept, as `kept` in the contract; empty means all.
+    /// Nodes that the filters selected, as `kept` in the contract; empty means all.
     pub kept: &'a [u8],
     /// The page's source decoded to UTF-8.
     pub text: &'a str,
-    /// The body as received, content-encoding removed.
+    /// The body as received, content encoding removed.
     pub body: &'a [u8],
     /// The `Content-Type` header as received; empty when there is none.
     pub content_type: &'a str,
@@ -22,7 +23,7 @@ pub struct PageView<'a> {
 }
 
 impl PageView<'_> {
-    /// Bytes that a call copies to a plugin with these needs.
+    /// Bytes copied to a plugin with these needs.
     pub(crate) fn size(&self, needs: Needs, options: &str) -> u64 {
         let document = self.document;
         let words = [

@@ -1,5 +1,5 @@
-//! The empty world that components of other toolchains get where they insist on WASI: no directory, no socket, no environment, a
-//! clock that stands still, random numbers that are always the same, and no way to wait.
+//! WASI 0.2 for components whose toolchain requires it, with nothing behind it: no directories, no
+//! sockets, no environment, a constant clock, constant random numbers, and no blocking calls.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use wasmtime::component::{Linker, LinkerInstance, ResourceTable};
 use wasmtime_wasi::random::Deterministic;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiView};
 
-/// The minor versions of WASI 0.2 resolve to one another, so that one entry stands for all.
+/// The linker resolves all patch versions of WASI 0.2 to one another, so one entry covers them.
 const IO_POLL: &str = "wasi:io/poll@0.2.12";
 const IO_STREAMS: &str = "wasi:io/streams@0.2.12";
 
-/// Seconds since 1970 that the wall clock shows: 2025-01-01, so that certificates and date tables of runtimes are content.
+/// Unix time of the wall clock: 2025-01-01, plausible to language runtimes.
 const NOW_SECONDS: u64 = 1_735_689_600;
-/// What all random numbers are made of.
+/// Source of all random numbers.
 const RANDOM_BYTES: [u8; 8] = [0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a, 0x7c, 0x15];
 
-/// WASI state of one call; made only when a guest asks for it.
+/// WASI state of one call; created only when the component uses WASI.
 pub(crate) struct EmptyWasi {
     pub(crate) ctx: WasiCtx,
     pub(crate) table: ResourceTable,
@@ -64,8 +64,9 @@ impl HostMonotonicClock for FixedClock {
     }
 }
 
-/// Links WASI 0.2 with everything that could wait taken out: an epoch does not interrupt a host call, so a guest could sleep past
-/// its deadline. Writing to the standard streams goes nowhere and never waits, so it stays.
+/// Links WASI 0.2 without the functions that can block: epochs do not interrupt host calls, so a
+/// plugin could sleep past its time limit. Output to the standard streams is discarded and never
+/// blocks.
 pub(crate) fn link<T: WasiView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);

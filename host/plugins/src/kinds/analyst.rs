@@ -1,4 +1,4 @@
-//! Analysts: what a page says, one step between questions to a model at a time.
+//! Analysts: analyse pages in steps, between which the host queries a language model.
 
 use std::fmt;
 
@@ -6,70 +6,70 @@ use serde_json::Value;
 
 use trawl_model::ModelSize;
 
-use super::question::{Asked, Question};
+use super::question::{Question, RawQuestion};
 use crate::call::plugin::{Core, Measured};
 use crate::call::trial;
 use crate::call::view::PageView;
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// Most bytes of a memo: what an analyst found before it asked, which is a fraction of a page.
+/// Largest memo, in bytes: intermediate results, a fraction of a page.
 const MEMO_BYTES_MAX: usize = trawl_sdk::analyst::MEMO_BYTES_MAX;
 
-/// An analyst in the words of one contract version.
+/// An analyst behind one version of the contract.
 pub(crate) trait Analyse: Send + Sync {
-    fn start(&self, task: &AnalystTask<'_>) -> Measured<Said>;
-    fn resume(&self, task: &AnalystTask<'_>, memo: &[u8], reply: &ModelReply) -> Measured<Said>;
+    fn start(&self, task: &AnalystTask<'_>) -> Measured<RawStep>;
+    fn resume(&self, task: &AnalystTask<'_>, memo: &[u8], reply: &ModelReply) -> Measured<RawStep>;
 }
 
-/// A step as the analyst gave it, unchecked.
-pub(crate) enum Said {
-    Ask(Asked, Vec<u8>),
+/// A step as the analyst returned it, unchecked.
+pub(crate) enum RawStep {
+    Ask(RawQuestion, Vec<u8>),
     Done(String),
 }
 
-/// What is wanted of an analyst, borrowed for one call.
+/// The task of an analyst, borrowed for one call.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalystTask<'a> {
-    /// What is to be analysed.
+    /// The subject of the analysis.
     pub subject: AnalystSubject<'a>,
-    /// A JSON object that fits the analyst's schema.
+    /// A JSON object, valid by the analyst's schema.
     pub options: &'a str,
-    /// The model, if there is one. Without, a question is a broken contract.
+    /// Size of the model. Without a model, a question violates the contract.
     pub model: Option<ModelSize>,
 }
 
-/// What is to be analysed.
+/// The subject of the analysis.
 #[derive(Clone, Copy, Debug)]
 pub enum AnalystSubject<'a> {
     /// One page.
     Page(&'a PageView<'a>),
-    /// What the analyst made of a run's pages, to be joined into one answer.
+    /// The analyst's results for the pages of a run, to be combined into one answer.
     Pages(&'a [Finding]),
 }
 
-/// What an analyst made of one page of a run.
+/// An analyst's result for one page of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Address of the page, absolute.
+    /// Absolute URL of the page.
     pub url: String,
-    /// The answer of that page, as JSON text.
+    /// The answer for that page, as JSON text.
     pub value: String,
 }
 
-/// What came of a question.
+/// The outcome of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelReply {
     /// A value that [`Question::check`] has accepted.
     Answer(Value),
-    /// There is none; says why, in one sentence for people.
+    /// There is no answer; the reason in one sentence for people.
     Unavailable(String),
 }
 
-/// What is next in an analysis.
+/// The next step of an analysis.
 #[derive(Clone, Debug)]
 pub enum AnalystStep {
-    /// Ask the model, then call [`AnalystPlugin::resume`] with these bytes and its reply.
+    /// Query the model, then call [`AnalystPlugin::resume`] with this memo and the reply.
     Ask(Box<Question>, Vec<u8>),
     /// The answer: any JSON value, its keys in the analyst's order.
     Done(Value),
@@ -82,18 +82,18 @@ pub struct AnalystPlugin {
 }
 
 impl AnalystPlugin {
-    /// Begins an analysis.
+    /// Starts an analysis.
     ///
     /// # Errors
-    /// [`PluginError`] when the analyst fails, misbehaves or exceeds a limit, answers with something that is not JSON, asks without a
-    /// model, or asks or remembers more than the contract allows.
+    /// [`PluginError`] when the analyst fails, misbehaves or exceeds a limit, returns something
+    /// that is not JSON, asks a question without a model, or exceeds a limit of the contract.
     pub fn start(&self, task: &AnalystTask<'_>) -> Result<AnalystStep, PluginError> {
         let run = || self.backend.start(task);
         self.core
-            .run(self.size(task), run, |said| self.checked(task, said))
+            .run(self.size(task), run, |step| self.checked(task, step))
     }
 
-    /// Goes on with it: the task that it began with, the memo of the step before, the reply to its question.
+    /// Continues an analysis: the task it started with, the memo of its last step, the reply.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -109,22 +109,22 @@ impl AnalystPlugin {
         };
         let size = self.size(task) + (memo.len() + reply_bytes) as u64;
         let run = || self.backend.resume(task, memo, reply);
-        self.core.run(size, run, |said| self.checked(task, said))
+        self.core.run(size, run, |step| self.checked(task, step))
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
-    /// that may block.
+    /// Validates options against the plugin's schema, then with a trial call unless they are empty.
+    /// Call it on a thread that may block.
     ///
     /// # Errors
-    /// A sentence with what is wrong, and where.
+    /// A message with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
         self.core.check_options(options)?;
-        trial::ask(options, |page, options| {
+        trial::check(options, |page, options| {
             self.start(&AnalystTask {
                 subject: AnalystSubject::Page(page),
                 options,
@@ -133,8 +133,8 @@ impl AnalystPlugin {
         })
     }
 
-    /// [`start`](Self::start) outside its counters, for the first call after loading: an analyst that asks without a model is found
-    /// out here.
+    /// [`start`](Self::start) without counting, for the first call after loading. It detects an
+    /// analyst that asks questions without a model.
     pub(crate) fn try_start(&self, task: &AnalystTask<'_>) -> Measured<AnalystStep> {
         let Measured {
             result,
@@ -142,7 +142,7 @@ impl AnalystPlugin {
             memory_peak,
         } = self.backend.start(task);
         Measured {
-            result: result.and_then(|said| self.checked(task, said)),
+            result: result.and_then(|step| self.checked(task, step)),
             elapsed,
             memory_peak,
         }
@@ -160,15 +160,15 @@ impl AnalystPlugin {
         }
     }
 
-    fn checked(&self, task: &AnalystTask<'_>, said: Said) -> Result<AnalystStep, Fault> {
-        match said {
-            Said::Done(answer) => {
+    fn checked(&self, task: &AnalystTask<'_>, step: RawStep) -> Result<AnalystStep, Fault> {
+        match step {
+            RawStep::Done(answer) => {
                 self.core.check_output(answer.len())?;
                 serde_json::from_str(&answer)
                     .map(AnalystStep::Done)
                     .map_err(|error| Fault::Lied(format!("not one JSON value: {error}")))
             }
-            Said::Ask(asked, memo) => {
+            RawStep::Ask(question, memo) => {
                 let model = task.model.ok_or_else(|| {
                     Fault::Lied("a question although there is no model".to_owned())
                 })?;
@@ -177,7 +177,7 @@ impl AnalystPlugin {
                         format!("a memo of {} bytes, allowed {MEMO_BYTES_MAX}", memo.len());
                     return Err(Fault::Lied(reason));
                 }
-                let question = Question::check_asked(asked, model).map_err(Fault::Lied)?;
+                let question = Question::check_raw(question, model).map_err(Fault::Lied)?;
                 Ok(AnalystStep::Ask(Box::new(question), memo))
             }
         }

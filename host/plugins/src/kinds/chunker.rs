@@ -1,4 +1,4 @@
-//! Chunkers: content split into pieces.
+//! Chunkers: split content into pieces.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::call::trial;
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// A chunker in the words of one contract version. Spans are byte offsets, unchecked.
+/// A chunker behind one version of the contract. Spans are byte offsets, unchecked.
 pub(crate) trait Chunk: Send + Sync {
     fn chunk(&self, text: &str, options: &str) -> Measured<Vec<(u32, u32)>>;
 }
@@ -21,10 +21,11 @@ pub struct ChunkerPlugin {
 }
 
 impl ChunkerPlugin {
-    /// Splits `text`: byte ranges in order, without overlap, each cut at character boundaries.
+    /// Splits `text` into byte ranges: ascending, without overlap, at character boundaries.
     ///
     /// # Errors
-    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or answers with spans that are not so.
+    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or returns invalid
+    /// spans.
     pub fn chunk(&self, text: &str, options: &str) -> Result<Vec<Range<usize>>, PluginError> {
         self.core.run(
             (text.len() + options.len()) as u64,
@@ -37,19 +38,19 @@ impl ChunkerPlugin {
         )
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
-    /// that may block.
+    /// Validates options against the plugin's schema, then with a trial call unless they are empty.
+    /// Call it on a thread that may block.
     ///
     /// # Errors
-    /// A sentence with what is wrong, and where.
+    /// A message with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
         self.core.check_options(options)?;
-        trial::ask(options, |_, options| self.chunk("", options))
+        trial::check(options, |_, options| self.chunk("", options))
     }
 }
 
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_in_order_are_taken_as_they_are() {
+    fn ascending_spans_are_accepted() {
         assert_eq!(
             checked_spans(&[(0, 3), (3, 3), (4, 6)], "aübc d"),
             Ok(vec![0..3, 3..3, 4..6])
@@ -88,10 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn lying_spans_are_told_apart() {
+    fn invalid_spans_are_named() {
         let check = |spans: &[(u32, u32)]| match checked_spans(spans, "aübc") {
             Err(Fault::Lied(reason)) => reason,
-            other => panic!("not a lie: {other:?}"),
+            other => panic!("accepted: {other:?}"),
         };
         assert!(check(&[(3, 1)]).contains("ends before it begins"));
         assert!(check(&[(0, 3), (1, 4)]).contains("overlaps"));

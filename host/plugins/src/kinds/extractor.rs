@@ -1,4 +1,4 @@
-//! Extractors: fields read out of a page.
+//! Extractors: structured data from a page.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::call::view::PageView;
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// An extractor in the words of one contract version.
+/// An extractor behind one version of the contract.
 pub(crate) trait Extract: Send + Sync {
     fn extract(&self, page: &PageView<'_>, options: &str) -> Measured<String>;
 }
@@ -20,10 +20,11 @@ pub struct ExtractorPlugin {
 }
 
 impl ExtractorPlugin {
-    /// Extracts from a page. The answer is any JSON value, its keys in the plugin's order.
+    /// Extracts data from a page: any JSON value, its keys in the plugin's order.
     ///
     /// # Errors
-    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or answers with something that is not JSON.
+    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or returns something
+    /// that is not JSON.
     pub fn extract(&self, page: &PageView<'_>, options: &str) -> Result<Value, PluginError> {
         let size = page.size(self.core.info.needs, options);
         self.core.run(
@@ -37,18 +38,18 @@ impl ExtractorPlugin {
         )
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
-    /// that may block.
+    /// Validates options against the plugin's schema, then with a trial call unless they are empty.
+    /// Call it on a thread that may block.
     ///
     /// # Errors
-    /// A sentence with what is wrong, and where.
+    /// A message with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
         self.core.check_options(options)?;
-        trial::ask(options, |page, options| self.extract(page, options))
+        trial::check(options, |page, options| self.extract(page, options))
     }
 }

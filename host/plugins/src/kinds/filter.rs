@@ -1,4 +1,4 @@
-//! Filters: which nodes of a page stay.
+//! Filters: select the nodes of a page that later stages see.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::call::view::PageView;
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// A filter in the words of one contract version.
+/// A filter behind one version of the contract.
 pub(crate) trait Keep: Send + Sync {
     fn keep(&self, page: &PageView<'_>, options: &str) -> Measured<Vec<u8>>;
 }
@@ -20,10 +20,12 @@ pub struct FilterPlugin {
 }
 
 impl FilterPlugin {
-    /// Chooses nodes: a bit a node, as `kept` in the contract, of the full length. A node that `page.kept` dropped stays dropped.
+    /// Selects nodes: a bit mask as `kept` in the contract, of full length. Nodes that an earlier
+    /// filter dropped stay dropped.
     ///
     /// # Errors
-    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or answers with a mask of another length.
+    /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit, or returns a mask of
+    /// another length.
     pub fn keep(&self, page: &PageView<'_>, options: &str) -> Result<Vec<u8>, PluginError> {
         let size = page.size(self.core.info.needs, options);
         self.core.run(
@@ -33,23 +35,23 @@ impl FilterPlugin {
         )
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
-    /// that may block.
+    /// Validates options against the plugin's schema, then with a trial call unless they are empty.
+    /// Call it on a thread that may block.
     ///
     /// # Errors
-    /// A sentence with what is wrong, and where.
+    /// A message with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
         self.core.check_options(options)?;
-        trial::ask(options, |page, options| self.keep(page, options))
+        trial::check(options, |page, options| self.keep(page, options))
     }
 }
 
-/// The mask with the nodes dropped that were dropped before. An empty one means all, as in the contract.
+/// The mask without nodes that were dropped before. An empty mask means all, as in the contract.
 fn checked_mask(mut mask: Vec<u8>, page: &PageView<'_>) -> Result<Vec<u8>, Fault> {
     let nodes = page.document.kinds.len();
     let bytes = nodes.div_ceil(8);
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_node_stays_dropped_and_spare_bits_are_cleared() {
+    fn dropped_nodes_stay_dropped_and_spare_bits_are_cleared() {
         assert_eq!(check(3, &[], &[0xff]), Ok(vec![0b111]));
         assert_eq!(check(3, &[0b101], &[0b110]), Ok(vec![0b100]));
         assert_eq!(check(9, &[0xf0, 1], &[]), Ok(vec![0xf0, 1]));
@@ -104,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_of_another_length_is_a_lie() {
+    fn a_mask_of_another_length_violates_the_contract() {
         assert!(matches!(check(9, &[], &[0xff]), Err(Fault::Lied(_))));
         assert!(matches!(check(1, &[], &[1, 0]), Err(Fault::Lied(_))));
     }

@@ -8,16 +8,16 @@ use crate::call::view::PageView;
 use crate::error::PluginError;
 use crate::info::PluginInfo;
 
-/// What a format made of a page.
+/// Content rendered by a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rendered {
-    /// A string in the entry.
+    /// Text: a string in the entry.
     Text(String),
-    /// A list of integers in the entry.
+    /// Bytes: a list of integers in the entry.
     Bytes(Vec<u8>),
 }
 
-/// A format in the words of one contract version.
+/// A format behind one version of the contract.
 pub(crate) trait Render: Send + Sync {
     fn render(&self, page: &PageView<'_>, options: &str) -> Measured<Rendered>;
 }
@@ -29,7 +29,8 @@ pub struct FormatPlugin {
 }
 
 impl FormatPlugin {
-    /// Renders the kept nodes of a page. `options` is a JSON object that passed [`Self::check_options`].
+    /// Renders the kept nodes of a page. `options` is a JSON object that passed
+    /// [`Self::check_options`].
     ///
     /// # Errors
     /// [`PluginError`] when the plugin fails, misbehaves or exceeds a limit.
@@ -48,18 +49,18 @@ impl FormatPlugin {
         )
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// Checks options against the plugin's schema, then asks the plugin itself. A call unless they are empty: make it on a thread
-    /// that may block.
+    /// Validates options against the plugin's schema, then with a trial call unless they are empty.
+    /// Call it on a thread that may block.
     ///
     /// # Errors
-    /// A sentence with what is wrong, and where.
+    /// A message with what is wrong, and where.
     pub fn check_options(&self, options: &Value) -> Result<(), String> {
         self.core.check_options(options)?;
-        trial::ask(options, |page, options| self.render(page, options))
+        trial::check(options, |page, options| self.render(page, options))
     }
 }

@@ -1,4 +1,5 @@
-//! What `plugins.toml` grants a provider adapter: hosts, credentials by name, an address, prices, settings.
+//! What `plugins.toml` grants a provider adapter: hosts, credentials by name, a base URL, prices,
+//! settings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +11,12 @@ use url::Url;
 use trawl_model::Nanodollars;
 use trawl_sdk::provider::{Charged, Cost, Description, USD};
 
-/// Longest conversation with a service, whatever it says: a page has no more.
+/// Longest conversation with a service, in seconds: the time limit of a page.
 const TIME_S_MAX: u32 = 255;
-/// Billionths in one of a unit.
+/// Billionths in one unit.
 const BILLION: u128 = 1_000_000_000;
 
-/// The keys of a `[[provider]]` entry beside those that every plugin has.
+/// The keys of a `[[provider]]` entry that other entries do not have.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct GrantToml {
@@ -28,7 +29,7 @@ pub(crate) struct GrantToml {
     prices: PricesToml,
 }
 
-/// `prices`: dollars as decimal text by unit, and where they are from.
+/// `prices`: dollars per unit as decimal text, and their source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 struct PricesToml {
@@ -39,46 +40,46 @@ struct PricesToml {
     units: BTreeMap<String, String>,
 }
 
-/// What an adapter may do and what its service costs, checked against what the adapter says of itself.
+/// What an adapter may do and what its service costs, checked against the adapter's description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grant {
     /// Hosts its requests may go to, with port where it is not 443; always `https`.
     pub hosts: Vec<String>,
-    /// Names of the credentials that are filled in for it.
+    /// Names of the credentials that the host inserts into its requests.
     pub credentials: Vec<String>,
-    /// Address of the service, without a trailing slash. Its origin is granted, `http` too.
+    /// Base URL of the service, without a trailing slash. Its origin is granted, even with `http`.
     pub base: String,
     /// Whether it may run on the operator's credentials.
     pub pooled: bool,
-    /// Longest conversation.
+    /// Time limit of a conversation.
     #[serde(skip)]
     pub time_max: Duration,
     /// The operator's settings, as JSON text.
     pub settings: Value,
-    /// What its units cost.
+    /// Prices of its units.
     pub prices: PriceTable,
 }
 
 /// Dollars by unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PriceTable {
-    /// The day the prices were read, `2026-09-28`.
+    /// Date of the prices, `2026-09-28`.
     pub date: String,
-    /// Where they were read.
+    /// Source of the prices.
     pub source: String,
-    /// The most that one page costs: what is set aside for it.
+    /// The highest cost of a page: the amount reserved for it.
     #[serde(serialize_with = "dollars")]
     pub most: Nanodollars,
-    /// What a page is taken to cost when the service does not tell: one of the cheapest unit, else as much as the dearest page.
+    /// Assumed cost of a page when the service reports none: the cheapest unit, else `most`.
     #[serde(serialize_with = "dollars")]
     pub least: Nanodollars,
-    /// One of each unit.
+    /// Price of each unit.
     #[serde(serialize_with = "dollars_each")]
     pub units: BTreeMap<String, Nanodollars>,
 }
 
 impl GrantToml {
-    /// Takes the keys that only a provider has out of an entry.
+    /// Takes the keys that only providers have out of an entry.
     pub(crate) fn take(table: &mut toml::Table) -> Result<Self, String> {
         const KEYS: [&str; 7] = [
             "hosts",
@@ -99,48 +100,50 @@ impl GrantToml {
             .map_err(|error: toml::de::Error| error.message().replace('\n', " "))
     }
 
-    /// The grant, when it fits what the adapter says of itself.
+    /// Checks the grant against the adapter's description.
     ///
     /// # Errors
-    /// A sentence: what is missing or too much, and what to do.
-    pub(crate) fn check(&self, said: &Description) -> Result<Grant, String> {
-        let base = self.base.as_deref().unwrap_or(&said.base);
+    /// A message: what is missing or unused, and what to do.
+    pub(crate) fn check(&self, description: &Description) -> Result<Grant, String> {
+        let base = self.base.as_deref().unwrap_or(&description.base);
         let base = base.trim_end_matches('/').to_owned();
         let origin = Url::parse(&base)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
-                format!("its address `{base}` is none, set `base` to one that begins with https://")
+                format!(
+                    "its base URL `{base}` is invalid, set `base` to one that begins with https://"
+                )
             })?;
         let host = host_of(&origin);
-        let of_its_own: &[String] = match self.base {
+        let own_hosts: &[String] = match self.base {
             Some(_) => &[],
-            None => &said.hosts,
+            None => &description.hosts,
         };
         let needed = std::iter::once(&host).filter(|_| self.base.is_none());
         let missing = needed
-            .chain(of_its_own)
+            .chain(own_hosts)
             .find(|host| !self.hosts.contains(host));
         if let Some(host) = missing {
             return Err(format!(
                 "it sends to `{host}`, which `hosts` does not grant, add it or set another `base`"
             ));
         }
-        self.check_credentials(said)?;
+        self.check_credentials(description)?;
         Ok(Grant {
             hosts: self.hosts.clone(),
             credentials: self.credentials.clone(),
             base,
             pooled: self.pooled,
-            time_max: self.time_max(said)?,
+            time_max: self.time_max(description)?,
             settings: serde_json::to_value(self.settings.clone().unwrap_or_default())
                 .map_err(|error| format!("`settings` is not usable: {error}"))?,
-            prices: self.prices.check(said)?,
+            prices: self.prices.check(description)?,
         })
     }
 
-    fn check_credentials(&self, said: &Description) -> Result<(), String> {
-        if let Some(odd) = said
+    fn check_credentials(&self, description: &Description) -> Result<(), String> {
+        if let Some(odd) = description
             .credentials
             .iter()
             .find(|name| !is_credential_name(name))
@@ -149,7 +152,7 @@ impl GrantToml {
                 "its `describe` names the credential `{odd}`, use upper-case letters, digits and `_`"
             ));
         }
-        let missing = said
+        let missing = description
             .credentials
             .iter()
             .find(|name| !self.credentials.contains(name));
@@ -161,19 +164,19 @@ impl GrantToml {
         match self
             .credentials
             .iter()
-            .find(|name| !said.credentials.contains(name))
+            .find(|name| !description.credentials.contains(name))
         {
             Some(name) => Err(format!(
-                "`credentials` grants `{name}`, which it does not use, take it out"
+                "`credentials` grants `{name}`, which it does not use, remove it"
             )),
             None => Ok(()),
         }
     }
 
-    fn time_max(&self, said: &Description) -> Result<Duration, String> {
+    fn time_max(&self, description: &Description) -> Result<Duration, String> {
         match self.time_s {
             None => Ok(Duration::from_millis(
-                said.time_ms.clamp(1_000, TIME_S_MAX * 1000).into(),
+                description.time_ms.clamp(1_000, TIME_S_MAX * 1000).into(),
             )),
             Some(seconds @ 1..=TIME_S_MAX) => Ok(Duration::from_secs(seconds.into())),
             Some(seconds) => Err(format!(
@@ -184,15 +187,15 @@ impl GrantToml {
 }
 
 impl PricesToml {
-    fn check(&self, said: &Description) -> Result<PriceTable, String> {
+    fn check(&self, description: &Description) -> Result<PriceTable, String> {
         const TAKEN: [&str; 4] = ["date", "source", "most", USD];
-        if let Some(unit) = said
+        if let Some(unit) = description
             .units
             .iter()
             .find(|unit| TAKEN.contains(&unit.as_str()))
         {
             return Err(format!(
-                "its `describe` names a unit `{unit}`, which means something else, choose another word"
+                "its `describe` names a unit `{unit}`, which means something else, choose another name"
             ));
         }
         let price = |name: &str, text: &str| {
@@ -202,7 +205,7 @@ impl PricesToml {
                     format!("`prices.{name}` is `{text}`, give dollars as text such as \"0.0002\"")
                 })
         };
-        if let Some(unit) = said
+        if let Some(unit) = description
             .units
             .iter()
             .find(|unit| !self.units.contains_key(*unit))
@@ -211,10 +214,14 @@ impl PricesToml {
                 "it counts in `{unit}`, which has no price, add `{unit}` to `prices`"
             ));
         }
-        if let Some(unit) = self.units.keys().find(|unit| !said.units.contains(unit)) {
+        if let Some(unit) = self
+            .units
+            .keys()
+            .find(|unit| !description.units.contains(unit))
+        {
             return Err(format!(
                 "`prices.{unit}` is a unit it does not count in, it knows {}",
-                said.units.join(", ")
+                description.units.join(", ")
             ));
         }
         let units = self.units.iter();
@@ -223,7 +230,7 @@ impl PricesToml {
             .collect::<Result<_, String>>()?;
         if units.is_empty() && self.most.is_empty() {
             return Err(
-                "it has no units, so say what the dearest page costs: `prices.most`".to_owned(),
+                "it has no units, give the highest cost of a page as `prices.most`".to_owned(),
             );
         }
         let dearest = units.values().copied().max().unwrap_or_default();
@@ -242,20 +249,21 @@ impl PricesToml {
 }
 
 impl Grant {
-    /// A grant of all that an adapter asks for, for looking at it alone: nothing is sent with it.
-    pub(crate) fn of_itself(said: &Description) -> Self {
+    /// A grant of everything in the adapter's description, for inspection only: nothing is sent
+    /// with it.
+    pub(crate) fn of_itself(description: &Description) -> Self {
         Self {
-            hosts: said.hosts.clone(),
-            credentials: said.credentials.clone(),
-            base: said.base.clone(),
+            hosts: description.hosts.clone(),
+            credentials: description.credentials.clone(),
+            base: description.base.clone(),
             pooled: false,
-            time_max: Duration::from_millis(said.time_ms.into()),
+            time_max: Duration::from_millis(description.time_ms.into()),
             settings: Value::Object(serde_json::Map::new()),
             prices: PriceTable::default(),
         }
     }
 
-    /// Whether a request may go to this address.
+    /// Whether a request may be sent to this URL.
     pub fn allows(&self, url: &Url) -> bool {
         let is_base = Url::parse(&self.base).is_ok_and(|base| base.origin() == url.origin());
         is_base || url.scheme() == "https" && self.hosts.contains(&host_of(url))
@@ -263,7 +271,7 @@ impl Grant {
 }
 
 impl PriceTable {
-    /// The first unit of a cost that has no price here.
+    /// The first unit of a cost that has no price.
     pub fn unpriced<'a>(&self, cost: &'a Cost) -> Option<&'a str> {
         let mut units = cost
             .quantities
@@ -272,7 +280,8 @@ impl PriceTable {
         units.find(|unit| *unit != USD && !self.units.contains_key(*unit))
     }
 
-    /// What a cost is in dollars, as far as it is known to be charged; amounts too large for the type are held at its limit.
+    /// A cost in dollars; zero unless it is known to be charged. Amounts beyond the type's range
+    /// saturate.
     pub fn dollars(&self, cost: &Cost) -> Nanodollars {
         if cost.charged != Charged::Yes {
             return Nanodollars::ZERO;
@@ -291,7 +300,7 @@ impl PriceTable {
     }
 }
 
-/// The host, with its port where that is not the scheme's.
+/// The host, with its port unless that is the scheme's default.
 fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -329,7 +338,7 @@ mod tests {
 
     use super::*;
 
-    fn said() -> Description {
+    fn description() -> Description {
         Description::new("acme", "1.0.0", "Acme", "https://api.acme.example")
             .credentials(&["ACME_KEY"])
             .hosts(&["api.acme.example"])
@@ -339,7 +348,7 @@ mod tests {
 
     fn grant(toml: &str) -> Result<Grant, String> {
         let mut table: toml::Table = toml::from_str(toml).expect("TOML");
-        GrantToml::take(&mut table)?.check(&said())
+        GrantToml::take(&mut table)?.check(&description())
     }
 
     const WHOLE: &str = r#"
@@ -349,7 +358,7 @@ mod tests {
     "#;
 
     #[test]
-    fn a_grant_fits_what_the_adapter_says() {
+    fn a_grant_is_checked_against_the_description() {
         let grant = grant(WHOLE).expect("fits");
         assert_eq!(grant.base, "https://api.acme.example");
         assert_eq!(grant.prices.most, Nanodollars(10_000_000));
@@ -357,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_too_much_is_named() {
+    fn what_is_missing_or_unused_is_named() {
         let check = |toml: &str, expected: &str| {
             let reason = grant(toml).expect_err(expected);
             assert!(reason.contains(expected), "{reason}");
@@ -380,7 +389,7 @@ mod tests {
             "`prices.coin`",
         );
         check(&WHOLE.replace("0.0002", "cheap"), "give dollars as text");
-        check(&format!("{WHOLE}\nbase = \"file:///etc\""), "its address");
+        check(&format!("{WHOLE}\nbase = \"file:///etc\""), "its base URL");
         check(&format!("{WHOLE}\ntime_s = 0"), "`time_s` is 0");
         check(&format!("{WHOLE}\npooled = \"yes\""), "invalid type");
     }
@@ -389,7 +398,7 @@ mod tests {
     fn requests_go_to_granted_hosts_only() {
         let check = |grant: &Grant, url: &str, expected| {
             assert_eq!(
-                grant.allows(&url.parse().expect("an address")),
+                grant.allows(&url.parse().expect("a URL")),
                 expected,
                 "{url}"
             );

@@ -7,10 +7,10 @@ use crate::call::plugin::{Core, Measured};
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
-/// Most bytes of a memo; more is no memo but a body.
+/// Largest memo, in bytes.
 const MEMO_BYTES_MAX: usize = trawl_sdk::provider::MEMO_BYTES_MAX;
 
-/// An adapter in the words of one contract version.
+/// An adapter behind one version of the contract.
 pub(crate) trait Converse: Send + Sync {
     fn start(&self, task: &Task) -> Measured<Step>;
     fn resume(&self, task: &Task, memo: &[u8], reply: &Reply<'_>) -> Measured<Step>;
@@ -28,14 +28,16 @@ impl ProviderPlugin {
     /// Begins a conversation about a page.
     ///
     /// # Errors
-    /// [`PluginError`] when the adapter misbehaves or exceeds a limit. That it cannot do the page is a [`Step::Failed`].
+    /// [`PluginError`] when the adapter misbehaves or exceeds a limit. A page that it does not
+    /// support is a [`Step::Failed`].
     pub fn start(&self, task: &Task) -> Result<Step, PluginError> {
         let run = || self.backend.start(task);
         self.core
             .run(task_bytes(task), run, |step| self.checked(step))
     }
 
-    /// Goes on with it. A reply of the service that is too large for the adapter is a failure of the service.
+    /// Continues the conversation. A response of the service that exceeds the adapter's input limit
+    /// is a failure of the service.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -55,12 +57,12 @@ impl ProviderPlugin {
         self.core.run(size, run, |step| self.checked(step))
     }
 
-    /// What is known of it.
+    /// Its description and limits.
     pub fn info(&self) -> &PluginInfo {
         &self.core.info
     }
 
-    /// What it says of itself.
+    /// The adapter's description of itself.
     pub fn description(&self) -> &Description {
         &self.description
     }

@@ -1,4 +1,4 @@
-//! Questions of analysts: what may be asked, and whether an answer fits.
+//! Questions of analysts to a model: their limits, and validation of the answers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,29 +10,30 @@ use trawl_sdk::analyst::Message;
 
 use crate::info::compile_schema;
 
-/// Most bytes of a question's messages: more than fits into the largest of models.
+/// Largest total of a question's messages, in bytes: more than the largest models take.
 const QUESTION_BYTES_MAX: usize = trawl_sdk::analyst::QUESTION_BYTES_MAX;
-/// Most bytes of a question's schema: it goes into every request beside the messages, and answers are checked against it.
+/// Largest schema of a question, in bytes: it is sent with the messages, and answers are validated
+/// against it.
 const SCHEMA_BYTES_MAX: usize = trawl_sdk::analyst::SCHEMA_BYTES_MAX;
-/// Most messages: each costs an object in the request.
+/// Most messages of a question.
 const MESSAGES_MAX: usize = trawl_sdk::analyst::MESSAGES_MAX;
 
-/// A question as an analyst put it, unchecked.
+/// A question as the analyst returned it, unchecked.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RawQuestion {
     pub(crate) messages: Vec<Message>,
     pub(crate) schema: String,
     pub(crate) answer_tokens: u32,
 }
 
-/// A question of an analyst that keeps the contract.
+/// A question of an analyst, valid by the contract.
 #[derive(Clone)]
 pub struct Question {
-    /// What is asked, in order; never empty.
+    /// The messages in order; never empty.
     pub messages: Vec<Message>,
     /// JSON Schema (draft 2020-12) of the answer.
     pub schema: Value,
-    /// Most tokens of the answer, never more than the model gives.
+    /// Token limit of the answer, at most the model's.
     pub answer_tokens: u32,
     validator: Arc<jsonschema::Validator>,
 }
@@ -41,40 +42,40 @@ impl Question {
     /// Checks a question for a model of this size.
     ///
     /// # Errors
-    /// What the contract forbids about it.
-    pub(crate) fn check_asked(asked: Asked, model: ModelSize) -> Result<Self, String> {
-        let n_messages = asked.messages.len();
+    /// A message: which rule of the contract it violates.
+    pub(crate) fn check_raw(question: RawQuestion, model: ModelSize) -> Result<Self, String> {
+        let n_messages = question.messages.len();
         if !(1..=MESSAGES_MAX).contains(&n_messages) {
             return Err(format!(
                 "a question of {n_messages} messages, wanted 1 to {MESSAGES_MAX}"
             ));
         }
-        let texts = asked.messages.iter();
+        let texts = question.messages.iter();
         let bytes: usize = texts.map(|message| message.text.len()).sum();
         if bytes > QUESTION_BYTES_MAX {
             return Err(format!(
                 "a question of {bytes} bytes, allowed {QUESTION_BYTES_MAX}"
             ));
         }
-        if asked.schema.len() > SCHEMA_BYTES_MAX {
+        if question.schema.len() > SCHEMA_BYTES_MAX {
             return Err(format!(
                 "a question with a schema of {} bytes, allowed {SCHEMA_BYTES_MAX}",
-                asked.schema.len()
+                question.schema.len()
             ));
         }
-        let schema: Value = serde_json::from_str(&asked.schema)
+        let schema: Value = serde_json::from_str(&question.schema)
             .map_err(|error| format!("a question whose schema is not JSON: {error}"))?;
         if let Some(keyword) = forbidden(&schema) {
             return Err(format!(
                 "a question whose schema has `{keyword}`, which no model has to know"
             ));
         }
-        let (schema, validator) = compile_schema(&asked.schema)
+        let (schema, validator) = compile_schema(&question.schema)
             .map_err(|reason| format!("a question whose schema is not usable: {reason}"))?;
         Ok(Self {
-            messages: asked.messages,
+            messages: question.messages,
             schema,
-            answer_tokens: match asked.answer_tokens {
+            answer_tokens: match question.answer_tokens {
                 0 => model.answer_tokens,
                 wanted => wanted.min(model.answer_tokens),
             },
@@ -82,13 +83,13 @@ impl Question {
         })
     }
 
-    /// A question as other rooms' tests need one.
+    /// A question for tests of other crates.
     pub fn sample(text: &str, schema: &Value, answer_tokens: u32) -> Self {
         let message = Message {
             role: trawl_sdk::analyst::Role::User,
             text: text.to_owned(),
         };
-        let asked = Asked {
+        let question = RawQuestion {
             messages: vec![message],
             schema: schema.to_string(),
             answer_tokens,
@@ -97,14 +98,14 @@ impl Question {
             context_tokens: u32::MAX,
             answer_tokens: u32::MAX,
         };
-        Self::check_asked(asked, model).expect("a question that keeps the contract")
+        Self::check_raw(question, model).expect("a valid question")
     }
 
-    /// Checks a model's answer against the question's schema. Only what fits may be handed to
-    /// [`AnalystPlugin::resume`](super::AnalystPlugin::resume).
+    /// Validates a model's answer against the question's schema. Only a valid answer may be passed
+    /// to [`AnalystPlugin::resume`](super::analyst::AnalystPlugin::resume).
     ///
     /// # Errors
-    /// A sentence with the place in the answer and what is wrong there.
+    /// A message with the JSON Pointer into the answer and what is wrong there.
     pub fn check(&self, answer: &Value) -> Result<(), String> {
         self.validator
             .validate(answer)
@@ -125,8 +126,9 @@ impl fmt::Debug for Question {
     }
 }
 
-/// A keyword that a question may not have. References can make a schema without end, patterns are programs to be compiled; both
-/// are an attack in the hands of a guest, and services for models take neither everywhere.
+/// A keyword that a question's schema may not have. References allow infinite schemas and patterns
+/// arbitrarily large automata: both are attacks a plugin could make, and not every model service
+/// supports them.
 fn forbidden(schema: &Value) -> Option<&'static str> {
     match schema {
         Value::Object(keys) => keys.iter().find_map(|(key, value)| {
@@ -164,8 +166,8 @@ mod tests {
         }
     }
 
-    fn asked(schema: &Value, answer_tokens: u32) -> Asked {
-        Asked {
+    fn question(schema: &Value, answer_tokens: u32) -> RawQuestion {
+        RawQuestion {
             messages: vec![message("who?".to_owned())],
             schema: schema.to_string(),
             answer_tokens,
@@ -173,16 +175,16 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(asked: Asked, says: &str) {
-        let reason = Question::check_asked(asked, MODEL).expect_err(says);
+    fn refused(question: RawQuestion, says: &str) {
+        let reason = Question::check_raw(question, MODEL).expect_err(says);
         assert!(reason.contains(says), "{reason}");
     }
 
     #[test]
-    fn an_answer_fits_or_is_told_where_it_does_not() {
+    fn an_invalid_answer_is_refused_with_its_place() {
         let schema =
             json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        let question = Question::check_asked(asked(&schema, 0), MODEL).expect("it is good");
+        let question = Question::check_raw(question(&schema, 0), MODEL).expect("it is good");
         assert_eq!(question.check(&json!({"n": 1})), Ok(()));
         let wrong = question.check(&json!({"n": "x"})).expect_err("a string");
         assert!(wrong.starts_with("`/n`: "), "{wrong}");
@@ -191,19 +193,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_never_longer_than_the_model_gives() {
+    fn answers_have_at_most_the_models_tokens() {
         for (wanted, given) in [(0, 100), (7, 7), (100, 100), (u32::MAX, 100)] {
-            let question = Question::check_asked(asked(&json!(true), wanted), MODEL);
+            let question = Question::check_raw(question(&json!(true), wanted), MODEL);
             assert_eq!(question.expect("it is good").answer_tokens, given);
         }
     }
 
     #[test]
-    fn questions_beyond_the_bounds_are_refused() {
+    fn questions_over_the_limits_are_refused() {
         let long = "x".repeat(QUESTION_BYTES_MAX / 2 + 1);
-        let messages = |texts: Vec<String>| Asked {
+        let messages = |texts: Vec<String>| RawQuestion {
             messages: texts.into_iter().map(message).collect(),
-            ..asked(&json!({}), 0)
+            ..question(&json!({}), 0)
         };
         refused(messages(Vec::new()), "0 messages");
         refused(
@@ -212,26 +214,26 @@ mod tests {
         );
         refused(messages(vec![long.clone(), long]), "1048578 bytes");
         let large = json!({"description": "x".repeat(SCHEMA_BYTES_MAX)});
-        refused(asked(&large, 0), "a schema of");
+        refused(question(&large, 0), "a schema of");
     }
 
     #[test]
-    fn schemas_that_are_no_bounded_check_are_refused() {
-        let not_json = Asked {
+    fn schemas_of_unbounded_cost_are_refused() {
+        let not_json = RawQuestion {
             schema: "{".to_owned(),
-            ..asked(&json!({}), 0)
+            ..question(&json!({}), 0)
         };
         refused(not_json, "not JSON");
-        refused(asked(&json!("x"), 0), "not usable");
-        refused(asked(&json!({"type": "no such type"}), 0), "not usable");
-        refused(asked(&json!({"$ref": "#"}), 0), "`$ref`");
+        refused(question(&json!("x"), 0), "not usable");
+        refused(question(&json!({"type": "no such type"}), 0), "not usable");
+        refused(question(&json!({"$ref": "#"}), 0), "`$ref`");
         let deep = json!({"items": {"anyOf": [{"$dynamicRef": "#a"}]}});
-        refused(asked(&deep, 0), "`$dynamicRef`");
+        refused(question(&deep, 0), "`$dynamicRef`");
         let programs =
             json!({"properties": {"a": {"type": "string", "pattern": "((a{99}){99}){99}"}}});
-        refused(asked(&programs, 0), "`pattern`");
+        refused(question(&programs, 0), "`pattern`");
         refused(
-            asked(&json!({"patternProperties": {"a": {}}}), 0),
+            question(&json!({"patternProperties": {"a": {}}}), 0),
             "`patternProperties`",
         );
     }
@@ -240,7 +242,7 @@ mod tests {
     fn properties_may_have_the_names_of_keywords() {
         let schema =
             json!({"properties": {"pattern": {"type": "string"}, "$ref": {"type": "string"}}});
-        let question = Question::check_asked(asked(&schema, 0), MODEL).expect("it is good");
+        let question = Question::check_raw(question(&schema, 0), MODEL).expect("it is good");
         assert_eq!(
             question.check(&json!({"pattern": "x", "$ref": "y"})),
             Ok(())

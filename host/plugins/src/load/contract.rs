@@ -1,10 +1,10 @@
-//! What a component is, read from its bytes before anything is compiled: its kind, its contract version, its imports.
+//! Kind, contract version and imports of a component, read before anything is compiled.
 
 use wasmparser::{ComponentExternalKind, Encoding, Parser, Payload};
 
 use trawl_model::PluginKind;
 
-/// The contracts this server speaks: kind, and the one accepted version. A version 2 is one more line here.
+/// The supported contracts: kind and version.
 const ACCEPTED: [(PluginKind, &str); 6] = [
     (PluginKind::Format, "1.0.0"),
     (PluginKind::Filter, "1.0.0"),
@@ -13,7 +13,7 @@ const ACCEPTED: [(PluginKind, &str); 6] = [
     (PluginKind::Analyst, "1.0.0"),
     (PluginKind::Provider, "1.0.0"),
 ];
-/// Longest name quoted in a message.
+/// Longest name quoted in a message, in characters.
 const SHOWN_CHARS_MAX: usize = 120;
 
 /// What a component exports and imports.
@@ -21,7 +21,7 @@ const SHOWN_CHARS_MAX: usize = 120;
 pub(crate) struct Contract {
     /// Names of the interfaces it exports, with version.
     exports: Vec<String>,
-    /// Names of what it imports, with version.
+    /// Names of its imports, with version.
     pub(crate) imports: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Contract {
     /// Reads the outermost exports and imports of a component.
     ///
     /// # Errors
-    /// A sentence: not WebAssembly, not a component, or damaged.
+    /// A message: not WebAssembly, not a component, or damaged.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         if !bytes.starts_with(b"\0asm") {
             return Err(
@@ -67,10 +67,11 @@ impl Contract {
         Ok(contract)
     }
 
-    /// Checks that the component is of this kind in a version that this server speaks; gives the contract's name with its version.
+    /// Checks that the component has this kind in a supported version; returns the contract's name
+    /// and version.
     ///
     /// # Errors
-    /// A sentence: what was wanted, what was found, what to do.
+    /// A message: what was expected, what was found, what to do.
     pub(crate) fn check(&self, kind: PluginKind) -> Result<String, String> {
         let wanted = wanted(kind);
         let found = self.contracts();
@@ -98,12 +99,12 @@ impl Contract {
         }
     }
 
-    /// The component's kind, from the first contract it exports, whatever its version.
+    /// The kind of the first contract that the component exports, in any version.
     pub(crate) fn kind(&self) -> Option<PluginKind> {
         self.contracts().first().map(|(kind, _)| *kind)
     }
 
-    /// Imports that are neither types of the contract nor WASI: nothing provides them.
+    /// Imports that are neither types of the contract nor WASI, and therefore unsupported.
     pub(crate) fn foreign_imports(&self) -> Vec<&str> {
         self.imports
             .iter()

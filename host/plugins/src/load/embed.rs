@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::file;
 use super::manifest::{Base, Code, Manifest};
 use crate::bundle::{Bundle, BundleError, Frame, Packed, is_file_name, rewrite, write};
-use crate::call::engine::GuestEngine;
+use crate::call::engine::ComponentEngine;
 use crate::parallel;
 
 /// What was embedded.
@@ -39,7 +39,7 @@ pub fn embed(
         move |reason| BundleError { path, reason }
     };
     let (text, components) = components(manifest).map_err(at(manifest))?;
-    let engine = GuestEngine::new(None)
+    let engine = ComponentEngine::new(None)
         .map_err(|error| format!("the plugin engine cannot start: {error:#}"))
         .map_err(at(program))?;
     let older = Bundle::open(output).ok().flatten();
@@ -109,7 +109,7 @@ fn file_name(path: &Path) -> Result<String, String> {
 
 /// Compiles and compresses a component, or takes both from the older bundle.
 fn pack(
-    engine: &Arc<GuestEngine>,
+    engine: &Arc<ComponentEngine>,
     older: Option<&Bundle>,
     component: Unpacked,
     progress: &(dyn Fn(&str) + Sync),
@@ -146,7 +146,7 @@ fn pack(
 }
 
 /// Both frames of a component in an older bundle, when its native code still fits this server.
-fn reusable(engine: &GuestEngine, older: &Bundle, hash: &blake3::Hash) -> Option<[Frame; 2]> {
+fn reusable(engine: &ComponentEngine, older: &Bundle, hash: &blake3::Hash) -> Option<[Frame; 2]> {
     let code = older.native_code(hash).ok().flatten()?;
     engine.deserialize(&code).ok()?;
     let frame = |(stored, bytes)| Frame { stored, bytes };

@@ -1,4 +1,4 @@
-//! Reading the file of a plugin.
+//! Reads the files of plugins.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::limits::COMPONENT_BYTES_MAX;
 
-/// Reads a plugin's file whole.
+/// Reads a plugin's file.
 ///
 /// # Errors
-/// A sentence: it cannot be read, or is larger than allowed.
+/// A message: it cannot be read, or is too large.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let shown = path.display();
     let file = File::open(path).map_err(|error| {

@@ -1,4 +1,4 @@
-//! What a component file is, for `trawl plugin check FILE.wasm`: everything that loading would find out, and one call.
+//! Inspection of a component file for `trawl plugin check`: the checks of loading, and one call.
 
 use std::path::{Path, PathBuf};
 
@@ -15,33 +15,33 @@ use crate::error::LoadError;
 use crate::info::PluginInfo;
 use crate::limits::Limits;
 
-/// A component file, looked at and called once.
+/// A component file, inspected and called once.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
-    /// What is known of it; `name` is the one it was written under, limits are the defaults.
+    /// Its description; `name` is the author's, limits are the defaults.
     #[serde(flatten)]
     pub info: PluginInfo,
-    /// Names of what it imports.
+    /// Names of its imports.
     pub imports: Vec<String>,
-    /// Lines of a `plugins.toml` entry beside `name` and `component`: what a provider has to be granted.
+    /// The lines of a `plugins.toml` entry that grant a provider what it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// One call on a small page with the options `{}`.
     pub sample: SampleCall,
 }
 
-/// What a sample call came to.
+/// Outcome of the sample call.
 #[derive(Clone, Debug, Serialize)]
 pub struct SampleCall {
-    /// Why it gave no result; `None` when it gave one.
+    /// Why it failed; `None` when it succeeded.
     pub failure: Option<String>,
-    /// Microseconds, from fresh instance to result.
+    /// Microseconds from instantiation to result.
     pub micros: u64,
-    /// Most linear memory it had, in bytes.
+    /// Peak of linear memory in bytes.
     pub memory_peak_bytes: u64,
 }
 
-/// Looks at a component file and calls it once. `cache_dir` keeps the compiled code.
+/// Inspects a component file and calls it once. Compiled code is cached in `cache_dir`.
 ///
 /// # Errors
 /// [`LoadError::Component`] with what is wrong with the file, or [`LoadError::Engine`].
@@ -83,18 +83,23 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
     })
 }
 
-/// What a provider asks for, with prices to be filled in.
-fn entry_lines(said: &Description) -> String {
+/// The grants in a provider's description, with prices to be filled in.
+fn entry_lines(description: &Description) -> String {
     let list = |names: &[String]| {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         format!("[{}]", quoted.join(", "))
     };
     let mut lines = vec![
-        format!("hosts = {}", list(&said.hosts)),
-        format!("credentials = {}", list(&said.credentials)),
+        format!("hosts = {}", list(&description.hosts)),
+        format!("credentials = {}", list(&description.credentials)),
         "\n[provider.prices]    # dollars".to_owned(),
     ];
-    lines.extend(said.units.iter().map(|unit| format!("{unit} = \"0.001\"")));
+    lines.extend(
+        description
+            .units
+            .iter()
+            .map(|unit| format!("{unit} = \"0.001\"")),
+    );
     lines.push("most = \"0.01\"".to_owned());
     lines.join("\n")
 }

@@ -14,7 +14,7 @@ use crate::kinds::filter::FilterPlugin;
 use crate::kinds::format::FormatPlugin;
 use crate::kinds::provider::ProviderPlugin;
 
-/// What a plugin was loaded from. The same origin gives the same plugin, so it is not loaded again.
+/// What a plugin was loaded from. A plugin with an equal origin is not loaded again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Origin {
     entry: Entry,
@@ -72,33 +72,35 @@ impl Loaded {
         &self.core().info
     }
 
-    /// Calls it once on the sample page, outside its counters.
+    /// Calls it once on the sample page, without counting the call.
     pub(crate) fn sample_call(&self) -> Measured<()> {
         const OPTIONS: &str = "{}";
         match self {
             Self::Format(plugin) => {
-                sample::with_page(|page| forget(plugin.backend.render(page, OPTIONS)))
+                sample::with_page(|page| without_value(plugin.backend.render(page, OPTIONS)))
             }
             Self::Filter(plugin) => {
-                sample::with_page(|page| forget(plugin.backend.keep(page, OPTIONS)))
+                sample::with_page(|page| without_value(plugin.backend.keep(page, OPTIONS)))
             }
             Self::Extractor(plugin) => {
-                sample::with_page(|page| forget(plugin.backend.extract(page, OPTIONS)))
+                sample::with_page(|page| without_value(plugin.backend.extract(page, OPTIONS)))
             }
-            Self::Chunker(plugin) => forget(plugin.backend.chunk(sample::TEXT, OPTIONS)),
+            Self::Chunker(plugin) => without_value(plugin.backend.chunk(sample::TEXT, OPTIONS)),
             Self::Analyst(plugin) => sample::with_page(|page| {
-                forget(plugin.try_start(&AnalystTask {
+                without_value(plugin.try_start(&AnalystTask {
                     subject: AnalystSubject::Page(page),
                     options: OPTIONS,
                     model: None,
                 }))
             }),
-            Self::Provider(plugin) => forget(plugin.backend.start(&sample::task(&plugin.grant))),
+            Self::Provider(plugin) => {
+                without_value(plugin.backend.start(&sample::task(&plugin.grant)))
+            }
         }
     }
 }
 
-fn forget<R>(measured: Measured<R>) -> Measured<()> {
+fn without_value<R>(measured: Measured<R>) -> Measured<()> {
     Measured {
         result: measured.result.map(|_| ()),
         elapsed: measured.elapsed,

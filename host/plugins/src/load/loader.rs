@@ -1,4 +1,4 @@
-//! One entry of the manifest becomes a plugin that can be called, or a sentence why not.
+//! Loads the entries of the manifest: reads, checks, compiles, links and tries each plugin.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +16,8 @@ use super::manifest::{Code, Entry};
 use super::native;
 use super::opened::Opened;
 use crate::bundle::Bundle;
-use crate::call::engine::GuestEngine;
-use crate::call::guest::Guest;
+use crate::call::engine::ComponentEngine;
+use crate::call::instance::LinkedComponent;
 use crate::call::plugin::Core;
 use crate::call::state::CallState;
 use crate::error::LoadError;
@@ -27,9 +27,9 @@ use crate::kinds::v1;
 /// Longest compilation. A component of the largest size takes about a minute on two cores.
 const COMPILE_TIME_MAX: Duration = Duration::from_secs(180);
 
-/// What plugins are loaded with.
+/// Loads plugins.
 pub(crate) struct Loader {
-    engine: Arc<GuestEngine>,
+    engine: Arc<ComponentEngine>,
     bundle: Option<Arc<Bundle>>,
     /// One component is compiled at a time: the compiler uses all cores for each.
     compiling: Mutex<()>,
@@ -38,12 +38,12 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// A loader that caches compiled code in `cache_dir` and takes what it can from `bundle`.
+    /// A loader that caches compiled code in `cache_dir` and uses the code in `bundle`.
     ///
     /// # Errors
     /// [`LoadError::Engine`].
     pub(crate) fn new(cache_dir: &Path, bundle: Option<Arc<Bundle>>) -> Result<Self, LoadError> {
-        let engine = GuestEngine::new(Some(cache_dir)).map_err(|error| LoadError::Engine {
+        let engine = ComponentEngine::new(Some(cache_dir)).map_err(|error| LoadError::Engine {
             reason: format!("{error:#}"),
         })?;
         Ok(Self {
@@ -59,10 +59,10 @@ impl Loader {
         self.bundle.as_deref()
     }
 
-    /// Loads one entry, or takes it from the generation before when nothing about it has changed.
+    /// Loads one entry, or takes it from the previous generation if it has not changed.
     ///
     /// # Errors
-    /// [`LoadError::Plugin`] with the plugin, what was wanted, what was found and what to do.
+    /// [`LoadError::Plugin`]: what was expected, what was found, what to do.
     pub(crate) fn load(
         &self,
         entry: Entry,
@@ -107,7 +107,7 @@ impl Loader {
         }
     }
 
-    /// Makes a plugin of an entry whose code has been read.
+    /// Opens a plugin whose code has been read.
     pub(crate) fn open(&self, origin: &Origin, bytes: &[u8]) -> Result<Loaded, String> {
         let entry = origin.entry();
         let (contract, opened) = match &entry.code {
@@ -158,26 +158,23 @@ impl Loader {
             None => self.compile(entry, bytes)?,
         };
         let linked = link(&self.engine, &contract, &component)?;
-        let guest = Guest::new(Arc::clone(&self.engine), linked, entry.limits);
+        let linked = LinkedComponent::new(Arc::clone(&self.engine), linked, entry.limits);
         let opened = match entry.kind {
-            PluginKind::Format => {
-                v1::open_format(guest).map(|(said, back)| Opened::Format(said, back))
+            PluginKind::Format => v1::open_format(linked)
+                .map(|(description, functions)| Opened::Format(description, functions)),
+            PluginKind::Filter => v1::open_filter(linked)
+                .map(|(description, functions)| Opened::Filter(description, functions)),
+            PluginKind::Extractor => v1::open_extractor(linked)
+                .map(|(description, functions)| Opened::Extractor(description, functions)),
+            PluginKind::Chunker => v1::open_chunker(linked)
+                .map(|(description, functions)| Opened::Chunker(description, functions)),
+            PluginKind::Analyst => v1::open_analyst(linked)
+                .map(|(description, functions)| Opened::Analyst(description, functions)),
+            PluginKind::Provider => {
+                v1::open_provider(linked).map(|(described, description, functions)| {
+                    Opened::Provider(described, Box::new(description), functions)
+                })
             }
-            PluginKind::Filter => {
-                v1::open_filter(guest).map(|(said, back)| Opened::Filter(said, back))
-            }
-            PluginKind::Extractor => {
-                v1::open_extractor(guest).map(|(said, back)| Opened::Extractor(said, back))
-            }
-            PluginKind::Chunker => {
-                v1::open_chunker(guest).map(|(said, back)| Opened::Chunker(said, back))
-            }
-            PluginKind::Analyst => {
-                v1::open_analyst(guest).map(|(said, back)| Opened::Analyst(said, back))
-            }
-            PluginKind::Provider => v1::open_provider(guest).map(|(said, description, back)| {
-                Opened::Provider(said, Box::new(description), back)
-            }),
         };
         let opened = opened.map_err(|fault| format!("its `describe` {fault}"))?;
         Ok((name, opened))
@@ -202,8 +199,8 @@ impl Loader {
         }
     }
 
-    /// Compiles on a thread of its own, so that a component made to compile for ever does not hold
-    /// up the reload.
+    /// Compiles on a separate thread, so that a component designed to compile forever does not
+    /// block the reload.
     fn compile(&self, entry: &Entry, bytes: &[u8]) -> Result<Component, String> {
         let turn = self.compiling.lock();
         let _turn = turn.unwrap_or_else(PoisonError::into_inner);
@@ -216,7 +213,7 @@ impl Loader {
             let _ = sender.send(engine.compile(&bytes));
         };
         std::thread::Builder::new()
-            .name("guest-compiler".to_owned())
+            .name("plugin-compiler".to_owned())
             .spawn(work)
             .map_err(|error| format!("the compiler cannot start: {error}"))?;
         match receiver.recv_timeout(COMPILE_TIME_MAX) {
@@ -237,21 +234,21 @@ impl Loader {
                 COMPILE_TIME_MAX.as_secs()
             )),
             Err(mpsc::RecvTimeoutError::Disconnected) => {
-                Err("the compiler broke down on it, build it again".to_owned())
+                Err("the compiler crashed on it, build it again".to_owned())
             }
         }
     }
 }
 
 fn link(
-    engine: &GuestEngine,
+    engine: &ComponentEngine,
     contract: &Contract,
     component: &Component,
 ) -> Result<InstancePre<CallState>, String> {
     engine.link(component).map_err(|error| {
         let foreign = contract.foreign_imports();
         if foreign.is_empty() {
-            return format!("it wants something this server does not give: {error:#}");
+            return format!("its imports cannot be satisfied: {error:#}");
         }
         let names: Vec<_> = foreign.iter().map(|name| format!("`{name}`")).collect();
         format!(
@@ -261,13 +258,13 @@ fn link(
     })
 }
 
-/// Calls it once on the sample page. A plugin may refuse that page; it may not break down on it.
+/// Calls a plugin once on the sample page. It may refuse that page, but it may not crash on it.
 fn try_out(loaded: &Loaded) -> Result<(), String> {
-    let takes_empty_options = loaded
+    let accepts_empty_options = loaded
         .core()
         .check_options(&serde_json::Value::Object(serde_json::Map::new()))
         .is_ok();
-    if !takes_empty_options {
+    if !accepts_empty_options {
         return Ok(());
     }
     match loaded.sample_call().result {

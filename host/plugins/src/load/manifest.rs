@@ -1,4 +1,4 @@
-//! `plugins.toml`: which plugins are loaded, under which names, with which limits.
+//! `plugins.toml`: which plugins to load, under which names, with which limits.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::info::check_name;
 use crate::kinds::grant::GrantToml;
 use crate::limits::{ENTRIES_MAX, Limits};
 
-/// A manifest that passed its rules.
+/// A valid manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
     pub(crate) entries: Vec<Entry>,
@@ -27,9 +27,9 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) code: Code,
     pub(crate) limits: Limits,
-    /// Hash the file must have.
+    /// BLAKE3 hash that the file must have.
     pub(crate) pin: Option<blake3::Hash>,
-    /// What a provider is granted; `None` for the other kinds, and for one that is only looked at.
+    /// What a provider is granted; `None` for other kinds and for inspection.
     pub(crate) grant: Option<GrantToml>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
 pub(crate) enum Code {
     /// A WebAssembly component.
     Component(PathBuf),
-    /// A shared library, trusted.
+    /// A trusted shared library.
     Native(PathBuf),
     /// A WebAssembly component of the bundle, by file name.
     Bundled(String),
@@ -72,7 +72,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// The file's top level. Entries stay tables, so that an error in one can name it.
+/// Top level of the file. Entries are parsed one by one, so that errors can name them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ManifestToml {
@@ -125,9 +125,9 @@ impl Manifest {
     /// Reads the text of a manifest.
     ///
     /// # Errors
-    /// A sentence with the entry and what is wrong with it.
+    /// A message with the entry and what is wrong with it.
     pub(crate) fn parse(text: &str, base: Base<'_>) -> Result<Self, String> {
-        let file: ManifestToml = toml::from_str(text).map_err(|error| placed(&error, text))?;
+        let file: ManifestToml = toml::from_str(text).map_err(|error| with_line(&error, text))?;
         let allow_native = file.allow_native;
         let tables = [
             (PluginKind::Format, file.format),
@@ -141,11 +141,11 @@ impl Manifest {
         let mut names = BTreeSet::new();
         for (kind, tables) in tables {
             for table in tables {
-                let called = called(kind, &table);
+                let label = label(kind, &table);
                 let entry = entry(kind, table, base, allow_native)
-                    .map_err(|reason| format!("{called}: {reason}"))?;
+                    .map_err(|reason| format!("{label}: {reason}"))?;
                 if !names.insert((kind, entry.name.clone())) {
-                    return Err(format!("{called}: there are two of this name, rename one"));
+                    return Err(format!("{label}: there are two of this name, rename one"));
                 }
                 entries.push(entry);
             }
@@ -220,7 +220,7 @@ fn entry(
     })
 }
 
-/// Words that requests use for something built in, so that no plugin can have them.
+/// Names that requests use for built-in features: no plugin can have them.
 fn reserved(kind: PluginKind) -> &'static [&'static str] {
     match kind {
         PluginKind::Format => &["raw", "empty", "screenshot", "commonmark", "html2text"],
@@ -237,14 +237,14 @@ fn reserved(kind: PluginKind) -> &'static [&'static str] {
     }
 }
 
-fn called(kind: PluginKind, table: &toml::Table) -> String {
+fn label(kind: PluginKind, table: &toml::Table) -> String {
     match table.get("name").and_then(toml::Value::as_str) {
         Some(name) => format!("{kind} `{}`", name.chars().take(80).collect::<String>()),
         None => format!("a `[[{kind}]]` entry without a name"),
     }
 }
 
-fn placed(error: &toml::de::Error, text: &str) -> String {
+fn with_line(error: &toml::de::Error, text: &str) -> String {
     let reason = error.message().replace('\n', " ");
     match error.span().and_then(|span| text.get(..span.start)) {
         Some(before) => format!("line {}: {reason}", before.matches('\n').count() + 1),

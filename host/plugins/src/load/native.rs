@@ -1,9 +1,7 @@
-//! Plugins as shared libraries: trusted code of the operator at full speed, behind the same traits. Off unless the manifest says
-//! `allow_native = true`. Size limits hold; time and memory limits cannot. The interface is `trawl_sdk::abi`.
-#![expect(
-    unsafe_code,
-    reason = "a shared library is called through C functions; this is the only place of the host that does"
-)]
+//! Plugins as shared libraries: trusted native code behind the same traits. Requires
+//! `allow_native = true` in the manifest. Size limits apply; time and memory limits cannot be
+//! enforced. The interface is `trawl_sdk::abi`.
+#![expect(unsafe_code, reason = "a shared library is called through C functions")]
 
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -26,20 +24,20 @@ use crate::kinds::extractor::Extract;
 use crate::kinds::filter::Keep;
 use crate::kinds::format::{Render, Rendered};
 
-/// Longest reason of a failure that is kept, in bytes.
+/// Longest reason of a failure, in bytes; the rest is cut off.
 const REASON_BYTES_MAX: usize = 2000;
 
-/// A loaded library. It is unloaded when the last plugin made of it is dropped.
+/// A loaded library. It is unloaded when this is dropped.
 struct Native {
     call: abi::CallFn,
     free: abi::ReplyFn,
     needs: Needs,
     library: Library,
-    /// The library's own copy of the file: it stays open, so that no other library gets the same name.
+    /// The private copy of the file. It stays open, so that no other library gets the same path.
     _file: OwnedFd,
 }
 
-/// `describe` as the interface has it.
+/// What `describe` returns.
 #[derive(Deserialize)]
 struct DescribedJson {
     name: String,
@@ -49,22 +47,23 @@ struct DescribedJson {
     needs: Vec<String>,
 }
 
-/// What a library answered, still in its memory; given back when dropped.
+/// A result in the library's memory, released when this is dropped.
 struct Answer {
     reply: abi::Reply,
     free: abi::ReplyFn,
 }
 
-/// Loads the library whose file holds `bytes` and asks it to describe itself. `path` is only named in messages: a file that changes
-/// meanwhile does not matter.
+/// Loads a library from `bytes` and calls its `describe`. `path` is for messages only: the file may
+/// have changed meanwhile.
 ///
 /// # Errors
-/// A sentence: not a library, not a plugin, another interface or kind, or a `describe` that cannot be read.
+/// A message: not a library, not a plugin, another interface or kind, or an invalid description.
 pub(crate) fn open(path: &Path, kind: PluginKind, bytes: &[u8]) -> Result<Opened, String> {
     let shown = path.display();
     let file =
         private_copy(bytes).map_err(|error| format!("`{shown}` cannot be loaded: {error}"))?;
-    // SAFETY: loading runs the library's initialisers. The operator vouches for it with `allow_native = true`.
+    // SAFETY: loading runs the library's initialisers. The operator trusts it: `allow_native =
+    // true`.
     let library = unsafe { Library::new(format!("/proc/self/fd/{}", file.as_raw_fd())) }
         .map_err(|error| format!("`{shown}` is not a shared library for this machine: {error}"))?;
     check_abi(&library, kind)?;
@@ -88,7 +87,7 @@ pub(crate) fn open(path: &Path, kind: PluginKind, bytes: &[u8]) -> Result<Opened
     })
 }
 
-/// The file's content under a name of its own: the loader takes a path that it knows for the library it has.
+/// A copy of the file under a unique path: the dynamic loader identifies libraries by path.
 fn private_copy(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("trawl-plugin", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(file);
@@ -100,7 +99,7 @@ fn check_abi(library: &Library, kind: PluginKind) -> Result<(), String> {
     let version = symbol::<abi::NumberFn>(library, abi::symbol::ABI)?();
     if version != abi::VERSION {
         return Err(format!(
-            "built for version {version} of the native interface, this server speaks {}, build it with an SDK of that version",
+            "built for version {version} of the native interface, this server supports {}, build it with an SDK of that version",
             abi::VERSION
         ));
     }
@@ -110,7 +109,7 @@ fn check_abi(library: &Library, kind: PluginKind) -> Result<(), String> {
         PluginKind::Filter => abi::kind::FILTER,
         PluginKind::Extractor => abi::kind::EXTRACTOR,
         PluginKind::Chunker => abi::kind::CHUNKER,
-        // No number of the interface.
+        // Not part of the interface.
         PluginKind::Analyst | PluginKind::Provider => 0,
     };
     if found == of(kind) {
@@ -124,9 +123,9 @@ fn check_abi(library: &Library, kind: PluginKind) -> Result<(), String> {
     }
 }
 
-/// A function of the interface; `F` is the type that the interface gives it.
+/// A function of the interface; `F` is its type there.
 fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
-    // SAFETY: the interface fixes the type of each of its symbols, and its version is asked first.
+    // SAFETY: the interface defines the type of each symbol, and its version is checked first.
     let found = unsafe { library.get::<F>(name) };
     found.map(|symbol| *symbol).map_err(|_| {
         format!("not a Trawl plugin: it has no `{name}`, build it with the SDK's feature `native`")
@@ -142,18 +141,18 @@ impl Native {
         let text = answer
             .text()
             .map_err(|fault| format!("its `describe` {fault}"))?;
-        let said: DescribedJson = serde_json::from_str(&text)
+        let description: DescribedJson = serde_json::from_str(&text)
             .map_err(|error| format!("its `describe` cannot be read: {error}"))?;
-        let needs = |part: &str| said.needs.iter().any(|need| need == part);
+        let needs = |part: &str| description.needs.iter().any(|need| need == part);
         Ok(Described {
             needs: Needs {
                 source: needs("source"),
                 body: needs("body"),
             },
-            name: said.name,
-            version: said.version,
-            summary: said.summary,
-            options_schema: said.options_schema,
+            name: description.name,
+            version: description.version,
+            summary: description.summary,
+            options_schema: description.options_schema,
         })
     }
 
@@ -180,7 +179,8 @@ impl Native {
     ) -> Measured<R> {
         let started = Instant::now();
         let mut answer = Answer::empty(self.free);
-        // SAFETY: everything `call` points to is borrowed by our caller until this returns, and the reply is valid for writing.
+        // SAFETY: everything that `call` points to is borrowed until this returns, and the reply is
+        // valid for writing.
         unsafe { (self.call)(call, &raw mut answer.reply) };
         let result = read(&answer);
         Measured {
@@ -203,7 +203,7 @@ impl Answer {
         if self.reply.length == 0 || self.reply.pointer.is_null() {
             return &[];
         }
-        // SAFETY: the library says that so many bytes are there, and they stay until the reply is given back, when this is dropped.
+        // SAFETY: the library reports this many bytes, valid until the reply is released on drop.
         unsafe { std::slice::from_raw_parts(self.reply.pointer, self.reply.length) }
     }
 
@@ -241,7 +241,7 @@ impl Answer {
         }
     }
 
-    /// What any other status than the one wanted means.
+    /// The fault behind a status other than the expected one.
     fn fault(&self) -> Fault {
         let payload = self.payload();
         let reason = String::from_utf8_lossy(&payload[..payload.len().min(REASON_BYTES_MAX)]);

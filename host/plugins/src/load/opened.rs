@@ -1,4 +1,4 @@
-//! A plugin that has described itself, before its description is checked.
+//! A plugin that has been opened: its functions, and its description, not yet checked.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::kinds::format::{FormatPlugin, Render};
 use crate::kinds::grant::Grant;
 use crate::kinds::provider::{Converse, ProviderPlugin};
 
-/// A back end that has described itself.
+/// The functions of a plugin and its description.
 pub(crate) enum Opened {
     Format(Described, Box<dyn Render>),
     Filter(Described, Box<dyn Keep>),
@@ -38,12 +38,12 @@ impl Opened {
         }
     }
 
-    /// What the entry grants a provider, or what it asks for where there is no entry.
+    /// What the entry grants a provider; without an entry, everything in its description.
     pub(super) fn grant(&self, entry: &Entry) -> Result<Option<Grant>, String> {
         match self {
-            Self::Provider(_, said, _) => match &entry.grant {
-                Some(granted) => granted.check(said).map(Some),
-                None => Ok(Some(Grant::of_itself(said))),
+            Self::Provider(_, description, _) => match &entry.grant {
+                Some(granted) => granted.check(description).map(Some),
+                None => Ok(Some(Grant::of_itself(description))),
             },
             _ => Ok(None),
         }

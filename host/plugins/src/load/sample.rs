@@ -1,4 +1,4 @@
-//! A small page for the first call of a plugin that has just been loaded.
+//! The sample page for the first call of a plugin, right after loading.
 
 use trawl_document::{Document, kind, namespace};
 use trawl_sdk::provider::Task;
@@ -10,7 +10,7 @@ use crate::kinds::grant::Grant;
 pub(crate) const TEXT: &str = "A small page. It has two sentences.\nAnd a second line: ü.\n";
 const SOURCE: &str = "<html><body><p><a href=\"/x\">A small page</a></p></body></html>";
 
-/// The page, lent to `call`.
+/// Calls `call` with the sample page.
 pub(crate) fn with_page<R>(call: impl FnOnce(&PageView<'_>) -> R) -> R {
     let document = document();
     call(&PageView {
@@ -23,7 +23,7 @@ pub(crate) fn with_page<R>(call: impl FnOnce(&PageView<'_>) -> R) -> R {
     })
 }
 
-/// A page for a provider's first call.
+/// The task of a provider's first call.
 pub(crate) fn task(grant: &Grant) -> Task {
     let settings = grant.settings.to_string();
     Task {
@@ -32,7 +32,7 @@ pub(crate) fn task(grant: &Grant) -> Task {
     }
 }
 
-/// [`SOURCE`] as a parser would give it.
+/// [`SOURCE`], parsed.
 fn document() -> Document {
     Document {
         url: "https://sample.example/".to_owned(),

@@ -1,4 +1,4 @@
-//! The registry as plans see it.
+//! The registry as a catalog for planning requests.
 
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -41,8 +41,8 @@ impl Catalog for Registry {
     }
 }
 
-/// Runs what may call a plugin. The call takes microseconds, but one that misbehaves goes on until its time is over; other
-/// requests are not kept waiting for that where there are other threads to serve them.
+/// Runs `work`, which may call a plugin. That takes microseconds, but a misbehaving plugin uses up
+/// its time limit; a multi-threaded runtime serves other requests meanwhile.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::{Plugins, PluginsConfig};
 
-    /// A registry with this one guest.
+    /// A registry with this plugin only.
     fn registry(guest: &Guest) -> std::sync::Arc<Registry> {
         let folder = tempfile::tempdir().expect("a directory");
         let manifest = folder.path().join("plugins.toml");
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_is_asked_for_options_that_its_schema_cannot_check() {
+    fn options_are_tried_where_the_schema_accepts_them() {
         const REFUSES: &str = "(return (call $fail (i32.const 0) (i32.const 512) (i32.const 5)))";
         let guests = [
             (PluginKind::Format, Guest::echo_format("mine")),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_that_breaks_down_when_asked_refuses_nothing() {
+    fn a_trap_in_the_trial_call_does_not_refuse_the_options() {
         let registry = registry(&Guest::keeping_filter("mine").when_asked("unreachable"));
         let checked =
             Catalog::check_options(&*registry, PluginKind::Filter, "mine", &json!({"a": 1}));

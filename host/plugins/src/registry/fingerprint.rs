@@ -1,13 +1,13 @@
-//! Whether the files of the plugins have changed, without reading them.
+//! Detects changes of files without reading them.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The state of a set of files at one moment: two equal ones mean that nothing was written in between.
+/// The state of a set of files. Two equal fingerprints mean that nothing was written in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint(Vec<(PathBuf, Option<Stamp>)>);
 
-/// One file's state; a file replaced by a rename differs in `inode`.
+/// The state of one file. Replacing it by a rename changes `inode`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -16,7 +16,7 @@ struct Stamp {
 }
 
 impl Fingerprint {
-    /// The state of these files now. A missing file has a state too.
+    /// The current state of these files; missing files have a state too.
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut fingerprint = Self::default();
         fingerprint.add(paths);

@@ -1,4 +1,4 @@
-//! The plugins of one generation. A run takes a snapshot when it begins and keeps it to its end.
+//! The plugins of one generation. A run takes a snapshot at its start and uses it to its end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,24 @@ use crate::kinds::format::FormatPlugin;
 use crate::kinds::provider::ProviderPlugin;
 use crate::load::loaded::{Loaded, Origin};
 
-/// Everything that is loaded, by kind and name. Never changes; a reload makes the next one.
+/// All loaded plugins by kind and name. Immutable; a reload creates the next one.
 pub struct Registry {
     generation: u64,
-    /// In the order of the manifest, with what each was loaded from.
+    /// In the order of the manifest, with their origins.
     entries: Vec<(Origin, Loaded)>,
-    places: BTreeMap<(PluginKind, String), usize>,
+    positions: BTreeMap<(PluginKind, String), usize>,
 }
 
 impl Registry {
     /// A registry of plugins in the order of the manifest; names of a kind are unique.
     pub(crate) fn new(generation: u64, entries: Vec<(Origin, Loaded)>) -> Self {
-        let place = |(index, (_, loaded)): (usize, &(Origin, Loaded))| {
+        let position = |(index, (_, loaded)): (usize, &(Origin, Loaded))| {
             let info = loaded.info();
             ((info.kind, info.name.clone()), index)
         };
         Self {
             generation,
-            places: entries.iter().enumerate().map(place).collect(),
+            positions: entries.iter().enumerate().map(position).collect(),
             entries,
         }
     }
@@ -79,7 +79,7 @@ impl Registry {
         }
     }
 
-    /// What is known of the plugin of this kind and name.
+    /// Description of the plugin of this kind and name.
     pub fn info(&self, kind: PluginKind, name: &str) -> Option<&PluginInfo> {
         self.find(kind, name).map(Loaded::info)
     }
@@ -120,7 +120,7 @@ impl Registry {
         files.map(Path::to_owned).collect()
     }
 
-    /// Whether another registry was loaded from the same files with the same settings, in the same order.
+    /// Whether another registry was loaded from the same files and entries, in the same order.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let origins = |registry: &Self| {
             registry
@@ -133,7 +133,7 @@ impl Registry {
     }
 
     fn find(&self, kind: PluginKind, name: &str) -> Option<&Loaded> {
-        let place = self.places.get(&(kind, name.to_owned()))?;
-        self.entries.get(*place).map(|(_, loaded)| loaded)
+        let position = self.positions.get(&(kind, name.to_owned()))?;
+        self.entries.get(*position).map(|(_, loaded)| loaded)
     }
 }

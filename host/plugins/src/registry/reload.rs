@@ -1,4 +1,4 @@
-//! The plugins in effect, and how files that change become the next generation.
+//! The plugins in effect, and their replacement when files change.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +17,9 @@ use crate::load::loader::Loader;
 use crate::load::manifest::Manifest;
 use crate::parallel;
 
-/// How often a load is begun again because a file changed meanwhile.
+/// How often loading starts over because a file changed meanwhile.
 const UNSTABLE_ROUNDS_MAX: u32 = 20;
-/// How long a writer is given between two such rounds.
+/// Pause before it starts over.
 const UNSTABLE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where plugins come from.
@@ -27,11 +27,12 @@ const UNSTABLE_PAUSE: Duration = Duration::from_millis(20);
 pub struct PluginsConfig {
     /// The manifest: a `plugins.toml`, or the running program itself for its bundled manifest.
     pub manifest: PathBuf,
-    /// Absolute folder for compiled code; made when missing. Whoever can write to it can run code in the server.
+    /// Absolute folder for compiled code; created if missing. Write access to it is as good as code
+    /// execution in the server.
     pub cache_dir: PathBuf,
 }
 
-/// The plugins in effect. Shared by the whole server.
+/// The plugins in effect, shared by the whole server.
 pub struct Plugins {
     manifest: PathBuf,
     loader: Loader,
@@ -39,7 +40,7 @@ pub struct Plugins {
     tried: Mutex<Tried>,
 }
 
-/// The files as they were at the last attempt to load them, and how that went.
+/// The last attempt to load: state of the files, and the failure if it failed.
 #[derive(Default)]
 struct Tried {
     paths: Vec<PathBuf>,
@@ -47,7 +48,7 @@ struct Tried {
     failure: Option<ReloadFailure>,
 }
 
-/// One attempt: what was looked at, and what came of it.
+/// One attempt to load: the files, their state, the result.
 struct Attempt {
     paths: Vec<PathBuf>,
     fingerprint: Fingerprint,
@@ -55,10 +56,11 @@ struct Attempt {
 }
 
 impl Plugins {
-    /// Loads everything in the manifest. Compiles what is not in the cache, so call it on a thread that may block.
+    /// Loads everything in the manifest. Compiles what is neither bundled nor cached: call it on a
+    /// thread that may block.
     ///
     /// # Errors
-    /// [`LoadError`] with the first plugin that cannot be loaded, what was wanted, what was found and what to do.
+    /// [`LoadError`] for the first plugin that cannot be loaded.
     pub fn start(config: PluginsConfig) -> Result<Arc<Self>, LoadError> {
         let bundle = Bundle::own().unwrap_or_else(|error| {
             tracing::warn!("no bundled plugins: {error}");
@@ -88,38 +90,40 @@ impl Plugins {
         }))
     }
 
-    /// The generation in effect. A run takes it once and keeps it.
+    /// The generation in effect. A run takes one and uses it to its end.
     pub fn snapshot(&self) -> Arc<Registry> {
         self.current.load_full()
     }
 
-    /// What `GET /plugins` tells.
+    /// The payload of `GET /plugins`.
     pub fn status(&self) -> Status {
         let failure = self.tried().failure.clone();
         Status::of(&self.snapshot(), failure)
     }
 
-    /// Loads the files as they are now and swaps the whole registry. Plugins whose file and entry are unchanged are kept as they
-    /// are; when all are, the generation stays. Blocks while it compiles.
+    /// Loads the current files and swaps the whole registry. Plugins whose file and entry are
+    /// unchanged are not loaded again; if nothing changed, the generation stays. Blocks while it
+    /// compiles.
     ///
     /// # Errors
-    /// [`LoadError`]; the generation before stays in effect, and the reason is logged and told by [`Self::status`].
+    /// [`LoadError`]; the previous generation stays in effect, and the reason is logged and
+    /// reported by [`Self::status`].
     pub fn reload(&self) -> Result<Arc<Registry>, LoadError> {
         let mut tried = self.tried();
         self.reload_locked(&mut tried)
     }
 
-    /// [`Self::reload`] when a file has changed since the last attempt.
+    /// [`Self::reload`] if a file has changed since the last attempt.
     pub(crate) fn reload_if_changed(&self) {
         let mut tried = self.tried();
         let now = Fingerprint::of(tried.paths.iter().map(PathBuf::as_path));
         if now != tried.fingerprint {
-            // The reason of a failure is logged and kept for `status`.
+            // The reason of a failure is logged and reported by `status`.
             let _ = self.reload_locked(&mut tried);
         }
     }
 
-    /// Folders of the manifest and of every file it names.
+    /// Folders of the manifest and of every file in it.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let tried = self.tried();
         let folder = |path: &PathBuf| match path.parent() {
@@ -147,7 +151,7 @@ impl Plugins {
                 let reason = error.to_string();
                 tracing::error!(
                     generation = before.generation(),
-                    "plugins not reloaded, the generation before stays in effect: {reason}"
+                    "plugins not reloaded, the previous generation stays in effect: {reason}"
                 );
                 tried.failure = Some(ReloadFailure {
                     reason,
@@ -173,17 +177,17 @@ impl Plugins {
     }
 
     fn tried(&self) -> MutexGuard<'_, Tried> {
-        // Each field is whole after a panic: the next attempt replaces all of them.
+        // Consistent even after a panic: the next attempt replaces every field.
         self.tried.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Loads until no file changes meanwhile, so that a half-written one is not taken for the new state.
+/// Loads until no file changes meanwhile, so that no half-written file takes effect.
 fn settled_attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attempt {
     let mut attempt = attempt(loader, manifest, before);
     for round in 0..UNSTABLE_ROUNDS_MAX {
         let now = Fingerprint::of(attempt.paths.iter().map(PathBuf::as_path));
-        // Editors empty a file and then write it: a manifest without entries is believed at the second look.
+        // Editors truncate a file before they write it: an empty manifest is read a second time.
         let is_doubtful = round == 0
             && before.is_some_and(has_entries)
             && attempt.result.as_ref().is_ok_and(|read| !has_entries(read));
@@ -201,7 +205,7 @@ fn has_entries(registry: &Registry) -> bool {
 }
 
 fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attempt {
-    // Each file's state is taken before the file is read, so that a later change shows.
+    // Fingerprints are taken before the files are read, so that later changes show.
     // The program does not change while it runs, so there is nothing to watch in a bundle.
     let is_bundled = loader.bundle().is_some_and(|it| it.path() == manifest);
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -217,7 +221,7 @@ fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attem
             .filter_map(|entry| entry.code.file())
             .map(Path::to_owned)
             .collect(),
-        // A manifest that cannot be read names no files: go on looking at those in effect.
+        // A manifest that cannot be read names no files: go on watching those in effect.
         Err(_) => before.map_or_else(Vec::new, Registry::files),
     };
     fingerprint.add(files.iter().map(PathBuf::as_path));

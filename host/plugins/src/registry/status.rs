@@ -1,4 +1,4 @@
-//! What `GET /plugins` tells: the effective generation, and why the last reload failed if it did.
+//! The payload of `GET /plugins`: the generation in effect, and why the last reload failed.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use super::generation::Registry;
 use crate::info::PluginInfo;
 use crate::load::loaded::Loaded;
 
-/// The loaded plugins and how they are doing.
+/// The loaded plugins and their counters.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     /// Which reload is in effect, from 1.
     pub generation: u64,
     /// Every plugin, in the order of the manifest.
     pub plugins: Vec<PluginStatus>,
-    /// Why the files as they are now are not in effect; absent when they are.
+    /// Why the current files are not in effect; absent when they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<ReloadFailure>,
 }
@@ -21,27 +21,27 @@ pub struct Status {
 /// One plugin and its calls since it was loaded.
 #[derive(Clone, Debug, Serialize)]
 pub struct PluginStatus {
-    /// What is known of it.
+    /// Its description and limits.
     #[serde(flatten)]
     pub info: PluginInfo,
-    /// Calls, whatever came of them.
+    /// All calls.
     pub calls: u64,
-    /// Calls that the plugin answered with a failure.
+    /// Calls that returned a failure.
     pub failures: u64,
-    /// Calls in which it misbehaved: traps, limits exceeded, results that break the contract.
+    /// Calls in which it misbehaved: traps, exceeded limits, results that violate the contract.
     pub traps: u64,
-    /// Time of all calls in milliseconds.
+    /// Total time of all calls in milliseconds.
     pub busy_ms: u64,
-    /// Most memory of any call in bytes.
+    /// Highest memory peak of a call in bytes.
     pub memory_peak_bytes: u64,
 }
 
-/// A reload that failed; the generation before it stays in effect.
+/// A failed reload; the previous generation stays in effect.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReloadFailure {
-    /// One sentence: which plugin, what was wanted, what was found, what to do.
+    /// One sentence: which plugin, what was expected, what was found, what to do.
     pub reason: String,
-    /// When, in seconds since 1970.
+    /// Unix time in seconds.
     pub at: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Analysts in version 1 of their contract: conversions between the host's words and the guest's.
+//! Analysts in version 1 of their contract: conversions between the host's types and the bindings'.
 
 use trawl_sdk::analyst::{Message, Role};
 
@@ -7,20 +7,20 @@ use super::{Export, lend, source};
 use crate::call::plugin::Measured;
 use crate::error::Fault;
 use crate::info::Needs;
-use crate::kinds::analyst::{Analyse, AnalystSubject, AnalystTask, Finding, ModelReply, Said};
-use crate::kinds::question::Asked;
+use crate::kinds::analyst::{Analyse, AnalystSubject, AnalystTask, Finding, ModelReply, RawStep};
+use crate::kinds::question::RawQuestion;
 
 impl Analyse for Export<wit::GuestIndices> {
-    fn start(&self, task: &AnalystTask<'_>) -> Measured<Said> {
+    fn start(&self, task: &AnalystTask<'_>) -> Measured<RawStep> {
         let findings = findings(task);
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
             let task = lower(task, &findings, self.needs);
-            Ok(lift(guest.call_start(store, task)?))
+            Ok(lift(exports.call_start(store, task)?))
         })
     }
 
-    fn resume(&self, task: &AnalystTask<'_>, memo: &[u8], reply: &ModelReply) -> Measured<Said> {
+    fn resume(&self, task: &AnalystTask<'_>, memo: &[u8], reply: &ModelReply) -> Measured<RawStep> {
         let findings = findings(task);
         let answer = match reply {
             ModelReply::Answer(answer) => answer.to_string(),
@@ -30,15 +30,15 @@ impl Analyse for Export<wit::GuestIndices> {
             ModelReply::Answer(_) => wit::Reply::Answer(&answer),
             ModelReply::Unavailable(reason) => wit::Reply::Unavailable(reason),
         };
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
             let task = lower(task, &findings, self.needs);
-            Ok(lift(guest.call_resume(store, task, memo, reply)?))
+            Ok(lift(exports.call_resume(store, task, memo, reply)?))
         })
     }
 }
 
-/// The findings of a task as the bindings borrow them.
+/// The findings of a task, borrowed as the bindings require.
 fn findings<'a>(task: &AnalystTask<'a>) -> Vec<wit::Finding<'a>> {
     let AnalystSubject::Pages(findings) = task.subject else {
         return Vec::new();
@@ -71,10 +71,10 @@ fn lower<'a>(
     }
 }
 
-fn lift(step: Result<wit::Step, super::Failure>) -> Result<Said, Fault> {
+fn lift(step: Result<wit::Step, super::Failure>) -> Result<RawStep, Fault> {
     Ok(match step? {
         wit::Step::Ask(exchange) => {
-            let asked = Asked {
+            let question = RawQuestion {
                 messages: exchange
                     .question
                     .messages
@@ -84,9 +84,9 @@ fn lift(step: Result<wit::Step, super::Failure>) -> Result<Said, Fault> {
                 schema: exchange.question.schema,
                 answer_tokens: exchange.question.answer_tokens,
             };
-            Said::Ask(asked, exchange.memo)
+            RawStep::Ask(question, exchange.memo)
         }
-        wit::Step::Done(answer) => Said::Done(answer),
+        wit::Step::Done(answer) => RawStep::Done(answer),
     })
 }
 

@@ -1,4 +1,5 @@
-//! Version 1 of the contracts: bindings and conversions only, between the host's words and the guest's.
+//! Version 1 of the contracts: generated bindings, and conversions between the host's types and
+//! theirs.
 
 mod analysis;
 mod provider;
@@ -8,7 +9,7 @@ use super::chunker::Chunk;
 use super::extractor::Extract;
 use super::filter::Keep;
 use super::format::{Render, Rendered};
-use crate::call::guest::Guest;
+use crate::call::instance::LinkedComponent;
 use crate::call::plugin::Measured;
 use crate::call::view::PageView;
 use crate::error::Fault;
@@ -34,7 +35,8 @@ mod bindings {
             "../../wit/analyst/1",
             "../../wit/provider/1",
         ],
-        // One world of all kinds, so that they share their types; a component exports one of the interfaces.
+        // One world of all kinds, so that they share types. A component exports one of the
+        // interfaces.
         inline: "
             package trawl:host;
             world kinds {
@@ -51,28 +53,30 @@ mod bindings {
     });
 }
 
-/// A component of one kind: its instance and where its functions are.
+/// A component of one kind, and the indices of its exports.
 struct Export<I> {
-    guest: Guest,
+    component: LinkedComponent,
     indices: I,
     needs: Needs,
 }
 
-/// A component whose `describe` has been heard but whose needs decide how it is called.
+/// The function that opens components of one kind.
 macro_rules! kind {
     ($open:ident, $interface:ident::$module:ident, $backend:ident) => {
-        /// Opens a component of this kind: looks its functions up and asks it to describe itself.
+        /// Opens a component of this kind: looks up its exports and calls `describe`.
         ///
         /// # Errors
-        /// What went wrong in `describe`, or the export that is missing.
-        pub(crate) fn $open(guest: Guest) -> Result<(Described, Box<dyn $backend>), Fault> {
+        /// The failure of `describe`, or a missing export.
+        pub(crate) fn $open(
+            component: LinkedComponent,
+        ) -> Result<(Described, Box<dyn $backend>), Fault> {
             let indices =
-                $interface::$module::GuestIndices::new(guest.linked()).map_err(|error| {
+                $interface::$module::GuestIndices::new(component.linked()).map_err(|error| {
                     Fault::Trap {
                         reason: error.to_string(),
                     }
                 })?;
-            let described = guest.call(|store, instance| {
+            let described = component.call(|store, instance| {
                 let info = indices.load(&mut *store, instance)?.call_describe(store)?;
                 Ok(Ok(Described::from(info)))
             });
@@ -81,7 +85,7 @@ macro_rules! kind {
             Ok((
                 described,
                 Box::new(Export {
-                    guest,
+                    component,
                     indices,
                     needs,
                 }),
@@ -98,9 +102,10 @@ kind!(open_analyst, analyst::analyst, Analyse);
 
 impl Render for Export<format::format::GuestIndices> {
     fn render(&self, page: &PageView<'_>, options: &str) -> Measured<Rendered> {
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
-            let output = guest.call_render(store, lend(page), source(page, self.needs), options)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
+            let output =
+                exports.call_render(store, lend(page), source(page, self.needs), options)?;
             Ok(output.map(Rendered::from).map_err(Fault::from))
         })
     }
@@ -108,9 +113,9 @@ impl Render for Export<format::format::GuestIndices> {
 
 impl Keep for Export<filter::filter::GuestIndices> {
     fn keep(&self, page: &PageView<'_>, options: &str) -> Measured<Vec<u8>> {
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
-            let mask = guest.call_keep(store, lend(page), options)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
+            let mask = exports.call_keep(store, lend(page), options)?;
             Ok(mask.map_err(Fault::from))
         })
     }
@@ -118,9 +123,10 @@ impl Keep for Export<filter::filter::GuestIndices> {
 
 impl Extract for Export<extractor::extractor::GuestIndices> {
     fn extract(&self, page: &PageView<'_>, options: &str) -> Measured<String> {
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
-            let json = guest.call_extract(store, lend(page), source(page, self.needs), options)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
+            let json =
+                exports.call_extract(store, lend(page), source(page, self.needs), options)?;
             Ok(json.map_err(Fault::from))
         })
     }
@@ -128,9 +134,9 @@ impl Extract for Export<extractor::extractor::GuestIndices> {
 
 impl Chunk for Export<chunker::chunker::GuestIndices> {
     fn chunk(&self, text: &str, options: &str) -> Measured<Vec<(u32, u32)>> {
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
-            let spans = guest.call_chunk(store, text, options)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
+            let spans = exports.call_chunk(store, text, options)?;
             let pairs = |spans: Vec<chunker::chunker::Span>| {
                 spans.iter().map(|span| (span.start, span.end)).collect()
             };
@@ -139,7 +145,7 @@ impl Chunk for Export<chunker::chunker::GuestIndices> {
     }
 }
 
-/// The parsed page as the contract's record; nothing is copied here.
+/// The parsed page as the contract's record; borrows, copies nothing.
 fn lend<'a>(page: &PageView<'a>) -> Document<'a> {
     let document = page.document;
     Document {

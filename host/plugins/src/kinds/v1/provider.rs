@@ -1,4 +1,5 @@
-//! Providers in version 1 of their contract: conversions between the SDK's words, which are the host's, and the guest's.
+//! Providers in version 1 of their contract: conversions between the SDK's types, which the host
+//! uses, and the bindings'.
 
 use trawl_sdk::provider as sdk;
 use trawl_sdk::provider::{
@@ -7,65 +8,69 @@ use trawl_sdk::provider::{
 
 use super::Export;
 use super::bindings::exports::trawl::provider::provider as wit;
-use crate::call::guest::Guest;
+use crate::call::instance::LinkedComponent;
 use crate::call::plugin::Measured;
 use crate::error::Fault;
 use crate::info::{Described, Needs};
 use crate::kinds::provider::Converse;
 
-/// An adapter that has described itself: as every plugin does, as a provider, and how it is called.
+/// An opened adapter: its description as a plugin, its description as a provider, its functions.
 type Opened = (Described, Description, Box<dyn Converse>);
 
-/// Opens a provider component: looks its functions up and asks it to describe itself.
+/// Opens a provider component: looks up its exports and calls `describe`.
 ///
 /// # Errors
-/// What went wrong in `describe`, or the export that is missing.
-pub(crate) fn open_provider(guest: Guest) -> Result<Opened, Fault> {
-    let indices = wit::GuestIndices::new(guest.linked()).map_err(|error| Fault::Trap {
+/// The failure of `describe`, or a missing export.
+pub(crate) fn open_provider(component: LinkedComponent) -> Result<Opened, Fault> {
+    let indices = wit::GuestIndices::new(component.linked()).map_err(|error| Fault::Trap {
         reason: error.to_string(),
     })?;
-    let described = guest.call(|store, instance| {
-        let said = indices.load(&mut *store, instance)?.call_describe(store)?;
-        Ok(Ok(said))
+    let described = component.call(|store, instance| {
+        let description = indices.load(&mut *store, instance)?.call_describe(store)?;
+        Ok(Ok(description))
     });
-    let said = described.result?;
-    let description = describe(&said);
+    let description = described.result?;
+    let provider = describe(&description);
     let export = Export {
-        guest,
+        component,
         indices,
         needs: Needs::default(),
     };
-    Ok((Described::from(said.info), description, Box::new(export)))
+    Ok((
+        Described::from(description.info),
+        provider,
+        Box::new(export),
+    ))
 }
 
 impl Converse for Export<wit::GuestIndices> {
     fn start(&self, task: &sdk::Task) -> Measured<Step> {
         let lent = Lent::of(task);
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
-            Ok(Ok(guest.call_start(store, lent.task(task))?.into()))
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
+            Ok(Ok(exports.call_start(store, lent.task(task))?.into()))
         })
     }
 
     fn resume(&self, task: &sdk::Task, memo: &[u8], reply: &sdk::Reply<'_>) -> Measured<Step> {
         let lent = Lent::of(task);
         let headers = pairs(&reply.headers);
-        self.guest.call(|store, instance| {
-            let guest = self.indices.load(&mut *store, instance)?;
+        self.component.call(|store, instance| {
+            let exports = self.indices.load(&mut *store, instance)?;
             let reply = wit::Reply {
                 status: reply.status,
                 headers: &headers,
                 body: &reply.body,
                 elapsed_ms: reply.elapsed_ms,
             };
-            Ok(Ok(guest
+            Ok(Ok(exports
                 .call_resume(store, lent.task(task), memo, reply)?
                 .into()))
         })
     }
 }
 
-/// Lists of a task as the bindings borrow them.
+/// Lists of a task, borrowed as the bindings require.
 struct Lent<'a> {
     headers: Vec<(&'a str, &'a str)>,
     cookies: Vec<(&'a str, &'a str)>,
@@ -86,9 +91,10 @@ impl<'a> Lent<'a> {
             body: &task.body,
             headers: &self.headers,
             cookies: &self.cookies,
-            javascript: match task.javascript {
-                true => wit::Javascript::On,
-                false => wit::Javascript::Off,
+            javascript: if task.javascript {
+                wit::Javascript::On
+            } else {
+                wit::Javascript::Off
             },
             wait_ms: task.wait_ms,
             wait_for: task.wait_for.as_ref().map(|wait| wit::WaitFor {
@@ -119,24 +125,24 @@ fn pairs(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn describe(said: &wit::Description) -> Description {
+fn describe(description: &wit::Description) -> Description {
     Description {
-        name: said.info.name.clone(),
-        version: said.info.version.clone(),
-        summary: said.info.summary.clone(),
-        settings_schema: said.info.options_schema.clone(),
-        label: said.label.clone(),
-        credentials: said.credentials.clone(),
-        base: said.base.clone(),
-        hosts: said.hosts.clone(),
-        plain: abilities(said.plain),
-        rendered: abilities(said.rendered),
-        units: said.units.clone(),
-        time_ms: said.time_ms,
+        name: description.info.name.clone(),
+        version: description.info.version.clone(),
+        summary: description.info.summary.clone(),
+        settings_schema: description.info.options_schema.clone(),
+        label: description.label.clone(),
+        credentials: description.credentials.clone(),
+        base: description.base.clone(),
+        hosts: description.hosts.clone(),
+        plain: abilities(description.plain),
+        rendered: abilities(description.rendered),
+        units: description.units.clone(),
+        time_ms: description.time_ms,
     }
 }
 
-fn abilities(said: wit::Abilities) -> Abilities {
+fn abilities(description: wit::Abilities) -> Abilities {
     use wit::Abilities as Flags;
     let lifted = [
         (Flags::SERVES, Abilities::SERVES),
@@ -155,7 +161,9 @@ fn abilities(said: wit::Abilities) -> Abilities {
         (Flags::TARGET_COOKIES, Abilities::TARGET_COOKIES),
         (Flags::FINAL_URL, Abilities::FINAL_URL),
     ];
-    let among = lifted.into_iter().filter(|(flag, _)| said.contains(*flag));
+    let among = lifted
+        .into_iter()
+        .filter(|(flag, _)| description.contains(*flag));
     among.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
 }
 

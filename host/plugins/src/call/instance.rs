@@ -1,4 +1,5 @@
-//! One call of a component: a fresh instance, limits set, whatever happens mapped to a fault, the instance thrown away.
+//! One call of a component: a new instance within limits, errors mapped to a [`Fault`], and the
+//! instance discarded.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,23 +7,23 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, Trap};
 
-use super::engine::GuestEngine;
+use super::engine::ComponentEngine;
 use super::plugin::Measured;
 use super::state::{CallState, MemoryMeter};
 use crate::error::Fault;
 use crate::limits::{Limits, MIB};
 
-/// A linked component that can be called.
-pub(crate) struct Guest {
-    engine: Arc<GuestEngine>,
+/// A linked component, ready to be instantiated.
+pub(crate) struct LinkedComponent {
+    engine: Arc<ComponentEngine>,
     linked: InstancePre<CallState>,
     limits: Limits,
 }
 
-impl Guest {
+impl LinkedComponent {
     /// A component linked by `engine`, to be called within `limits`.
     pub(crate) fn new(
-        engine: Arc<GuestEngine>,
+        engine: Arc<ComponentEngine>,
         linked: InstancePre<CallState>,
         limits: Limits,
     ) -> Self {
@@ -33,12 +34,13 @@ impl Guest {
         }
     }
 
-    /// The linked component, to look up its exports once.
+    /// The linked component, for looking up its exports once.
     pub(crate) fn linked(&self) -> &InstancePre<CallState> {
         &self.linked
     }
 
-    /// Makes one call on a fresh instance. `body` gets the instance; the outer error is the engine's, the inner the plugin's answer.
+    /// Makes one call on a new instance. In the result of `body` the outer error is the engine's,
+    /// the inner one the plugin's.
     pub(crate) fn call<R>(
         &self,
         body: impl FnOnce(&mut Store<CallState>, &Instance) -> wasmtime::Result<Result<R, Fault>>,
@@ -60,7 +62,8 @@ impl Guest {
     }
 }
 
-/// What an error of the engine means. A guest that was refused memory traps in its own way: the refusal is the cause.
+/// The fault behind an error of the engine. A plugin that was refused memory traps in one way or
+/// another: the refusal is the cause.
 fn fault(
     error: &wasmtime::Error,
     limits: &Limits,
@@ -96,5 +99,6 @@ fn fault(
     Fault::Trap { reason }
 }
 
-/// How the engine words a result above the store's bound; it has no type of its own. A test holds it in place.
+/// The engine's message for a result above the store's bound; there is no error type for it. A test
+/// asserts that it is still worded so.
 const OUT_OF_FUEL: &str = "fuel allocated for hostcalls has been exhausted";
