@@ -34,7 +34,7 @@ pub enum Fault {
         allowed_ms: u64,
     },
     /// The plugin exceeded its memory limit.
-    #[error("ran out of memory: wanted {wanted_mib} MiB, allowed {allowed_mib} MiB")]
+    #[error("ran out of memory: requested {wanted_mib} MiB, allowed {allowed_mib} MiB")]
     OutOfMemory {
         /// Mebibytes requested in total, rounded up.
         wanted_mib: u64,

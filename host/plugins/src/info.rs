@@ -86,13 +86,13 @@ impl Described {
             .map_err(|reason| format!("its `describe` gives a bad name: {reason}"))?;
         if self.version.is_empty() || self.version.len() > VERSION_BYTES_MAX {
             return Err(format!(
-                "its `describe` gives a version of {} bytes, wanted 1 to {VERSION_BYTES_MAX}",
+                "its `describe` gives a version of {} bytes, allowed 1 to {VERSION_BYTES_MAX}",
                 self.version.len()
             ));
         }
         if self.summary.len() > SUMMARY_BYTES_MAX {
             return Err(format!(
-                "its `describe` gives a summary of {} bytes, wanted at most {SUMMARY_BYTES_MAX}",
+                "its `describe` gives a summary of {} bytes, allowed at most {SUMMARY_BYTES_MAX}",
                 self.summary.len()
             ));
         }

@@ -1,4 +1,4 @@
-//! What the host stores for one call of a component.
+//! State of the host for one call of a component.
 
 use wasmtime::ResourceLimiter;
 use wasmtime_wasi::{WasiCtxView, WasiView};
@@ -8,7 +8,7 @@ use super::wasi::EmptyWasi;
 /// Entries of one table: script engines compiled to WebAssembly have some ten thousand functions.
 pub(crate) const TABLE_ELEMENTS_MAX: usize = 100_000;
 
-/// What the host keeps for one call.
+/// State of the host for one call.
 pub(crate) struct CallState {
     pub(crate) meter: MemoryMeter,
     pub(crate) wasi: Option<Box<EmptyWasi>>,

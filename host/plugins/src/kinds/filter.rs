@@ -60,7 +60,7 @@ fn checked_mask(mut mask: Vec<u8>, page: &PageView<'_>) -> Result<Vec<u8>, Fault
     }
     if mask.len() != bytes {
         return Err(Fault::Lied(format!(
-            "a mask of {} bytes for {nodes} nodes, wanted {bytes}",
+            "a mask of {} bytes for {nodes} nodes, expected {bytes}",
             mask.len()
         )));
     }

@@ -47,7 +47,7 @@ impl Question {
         let n_messages = question.messages.len();
         if !(1..=MESSAGES_MAX).contains(&n_messages) {
             return Err(format!(
-                "a question of {n_messages} messages, wanted 1 to {MESSAGES_MAX}"
+                "a question of {n_messages} messages, allowed 1 to {MESSAGES_MAX}"
             ));
         }
         let texts = question.messages.iter();
@@ -77,7 +77,7 @@ impl Question {
             schema,
             answer_tokens: match question.answer_tokens {
                 0 => model.answer_tokens,
-                wanted => wanted.min(model.answer_tokens),
+                tokens => tokens.min(model.answer_tokens),
             },
             validator: Arc::new(validator),
         })
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn answers_have_at_most_the_models_tokens() {
-        for (wanted, given) in [(0, 100), (7, 7), (100, 100), (u32::MAX, 100)] {
-            let question = Question::check_raw(question(&json!(true), wanted), MODEL);
+        for (requested, given) in [(0, 100), (7, 7), (100, 100), (u32::MAX, 100)] {
+            let question = Question::check_raw(question(&json!(true), requested), MODEL);
             assert_eq!(question.expect("it is good").answer_tokens, given);
         }
     }

@@ -73,27 +73,27 @@ impl Contract {
     /// # Errors
     /// A message: what was expected, what was found, what to do.
     pub(crate) fn check(&self, kind: PluginKind) -> Result<String, String> {
-        let wanted = wanted(kind);
+        let expected = expected(kind);
         let found = self.contracts();
         if let Some((_, name)) = found
             .iter()
-            .find(|(found, name)| *found == kind && *name == wanted)
+            .find(|(found, name)| *found == kind && *name == expected)
         {
             return Ok(package(kind, name));
         }
         if let Some((_, name)) = found.iter().find(|(found, _)| *found == kind) {
             return Err(format!(
-                "built for `{}`, this server speaks `{wanted}`, build it with an SDK of that contract",
+                "built for `{}`, this server supports `{expected}`, build it with an SDK of that contract",
                 shown(name)
             ));
         }
         match found.first() {
             Some((other, name)) => Err(format!(
-                "wanted `{wanted}`, found `{}`, move it to a `[[{other}]]` entry",
+                "expected `{expected}`, found `{}`, move it to a `[[{other}]]` entry",
                 shown(name)
             )),
             None => Err(format!(
-                "wanted a component that exports `{wanted}`, found {}, build it with the Trawl SDK",
+                "expected a component that exports `{expected}`, found {}, build it with the Trawl SDK",
                 self.shown_exports()
             )),
         }
@@ -142,7 +142,7 @@ impl Contract {
 }
 
 /// Name of the interface that a plugin of this kind exports: `trawl:format/format@1.0.0`.
-fn wanted(kind: PluginKind) -> String {
+fn expected(kind: PluginKind) -> String {
     let version = ACCEPTED
         .iter()
         .find(|(accepted, _)| *accepted == kind)
@@ -158,7 +158,7 @@ fn package(kind: PluginKind, interface: &str) -> String {
 
 /// Name of the contract that native plugins of this kind speak.
 pub(crate) fn native_contract(kind: PluginKind) -> String {
-    package(kind, &wanted(kind))
+    package(kind, &expected(kind))
 }
 
 fn shown(name: &str) -> String {

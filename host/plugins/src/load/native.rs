@@ -117,9 +117,9 @@ fn check_abi(library: &Library, kind: PluginKind) -> Result<(), String> {
     }
     match PluginKind::ALL.into_iter().find(|kind| of(*kind) == found) {
         Some(other) => Err(format!(
-            "wanted a {kind}, found a {other}, move it to a `[[{other}]]` entry"
+            "expected a {kind}, found a {other}, move it to a `[[{other}]]` entry"
         )),
-        None => Err(format!("wanted a {kind}, found the unknown kind {found}")),
+        None => Err(format!("expected a {kind}, found the unknown kind {found}")),
     }
 }
 

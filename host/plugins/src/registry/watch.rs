@@ -85,9 +85,9 @@ impl Folders {
             return;
         };
         let wanted: BTreeSet<_> = plugins.folders().into_iter().collect();
-        for gone in self.watched.difference(&wanted) {
+        for unused in self.watched.difference(&wanted) {
             // The watch on a deleted folder is gone already.
-            let _ = watcher.unwatch(gone);
+            let _ = watcher.unwatch(unused);
         }
         self.watched.retain(|folder| wanted.contains(folder));
         for folder in wanted {

@@ -1,4 +1,4 @@
-//! `trawl plugin build`: a crate becomes a component.
+//! `trawl plugin build`: compiles a crate into a component.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,17 +25,18 @@ pub(super) fn run(
             .exports
             .iter()
             .any(|it| kind_of(it) == Some("provider"));
-        let more = match is_provider {
-            true => trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry,
-            false => None,
+        let more = if is_provider {
+            trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry
+        } else {
+            None
         };
-        tell(&component, more.as_deref(), out)?;
+        print(&component, more.as_deref(), out)?;
     }
     Ok(())
 }
 
-/// Says where the component is and how a server loads it.
-fn tell(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Prints the component's path and the lines that load it.
+fn print(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     let path = component.path.display();
     writeln!(out, "{path} ({} bytes)", component.bytes)?;
     writeln!(out, "\nfor plugins.toml:\n")?;
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_lines_for_the_manifest() {
+    fn the_lines_for_the_manifest_are_printed() {
         let component = Component {
             name: "shout".to_owned(),
             path: "/p/shout.wasm".into(),
@@ -72,7 +73,7 @@ mod tests {
             exports: vec!["trawl:format/format@1.0.0".to_owned()],
         };
         let mut out = Vec::new();
-        tell(&component, None, &mut out).expect("a buffer takes all");
+        print(&component, None, &mut out).expect("a buffer takes all");
         let text = String::from_utf8(out).expect("text");
         let manifest = text.split("for plugins.toml:").nth(1).expect("the lines");
         let manifest: toml::Table = toml::from_str(manifest).expect("parses");

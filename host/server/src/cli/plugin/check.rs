@@ -1,4 +1,4 @@
-//! `trawl plugin check`: what a component is, and whether it answers.
+//! `trawl plugin check`: inspects a component and calls it once.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub(super) fn run(
     if json {
         writeln!(out, "{}", serde_json::to_string_pretty(&inspection)?)?;
     } else {
-        tell(&inspection, out)?;
+        print(&inspection, out)?;
     }
     match &inspection.sample.failure {
         Some(failure) => bail!("the sample call failed: {failure}"),
@@ -26,7 +26,7 @@ pub(super) fn run(
     }
 }
 
-fn tell(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
+fn print(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
     let info = &inspection.info;
     writeln!(
         out,
@@ -41,7 +41,7 @@ fn tell(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "blake3    {}", info.hash)?;
     writeln!(out, "options   {}", info.options_schema)?;
     writeln!(out, "limits    {}", serde_json::to_string(&info.limits)?)?;
-    // Trawl's own interfaces among the imports are names of types: there is nothing to call in them.
+    // Trawl's own interfaces only define types: there is nothing to call in them.
     let names = inspection.imports.iter().map(String::as_str);
     let imports: Vec<&str> = names.filter(|name| !name.starts_with("trawl:")).collect();
     let none = if imports.is_empty() { "none" } else { "" };
@@ -51,10 +51,10 @@ fn tell(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
         micros,
         memory_peak_bytes,
     } = &inspection.sample;
-    let came = if failure.is_none() { "works" } else { "fails" };
+    let outcome = if failure.is_none() { "works" } else { "fails" };
     writeln!(
         out,
-        "a call    {came}, {micros} µs, {} KiB of memory",
+        "a call    {outcome}, {micros} µs, {} KiB of memory",
         memory_peak_bytes / 1024
     )?;
     Ok(())

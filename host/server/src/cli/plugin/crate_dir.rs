@@ -1,4 +1,4 @@
-//! Folders that the commands agree on.
+//! Folders that the commands share.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,18 @@ pub(super) fn absolute(dir: &Path) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("cannot open the folder `{}`", dir.display()))
 }
 
-/// Where intermediate files go; absolute, because cargo runs in the crate's folder.
-pub(super) fn target(dir: &Path, asked: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    match asked {
-        Some(asked) => std::path::absolute(asked).context("there is no current folder"),
+/// Folder for intermediate files; absolute, because cargo runs in the crate's folder.
+pub(super) fn target(dir: &Path, requested: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    match requested {
+        Some(dir) => std::path::absolute(dir).context("there is no current folder"),
         None => Ok(dir.join("target")),
     }
 }
 
-/// Where compiled code is kept between commands.
-pub(super) fn cache(asked: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let dir = match asked {
-        Some(asked) => asked,
+/// Folder in which compiled code is cached.
+pub(super) fn cache(requested: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let dir = match requested {
+        Some(dir) => dir,
         None => std::env::home_dir()
             .context("there is no home folder for compiled code: give one with `--cache-dir`")?
             .join(".cache/trawl"),

@@ -1,4 +1,4 @@
-//! `trawl plugin list`: what a running server has in effect, or what a manifest gives, loaded as the server loads it.
+//! `trawl plugin list`: the plugins of a running server, or of a manifest, loaded as the server does.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::cli::{plugins_file, runtime};
 use trawl_control::{Operator, Reply, Request};
 use trawl_plugins::{Plugins, PluginsConfig};
 
-/// Where to look.
+/// Whose plugins to list.
 pub(super) struct Source {
-    /// A manifest to load whatever runs.
+    /// A manifest to load, even if a server runs.
     pub(super) manifest: Option<PathBuf>,
-    /// The data directory of a server to ask.
+    /// The data directory of the server to query.
     pub(super) data: PathBuf,
     /// Folder for compiled code.
     pub(super) cache_dir: Option<PathBuf>,
@@ -30,16 +30,16 @@ pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Re
         None => of_manifest(source)?,
     };
     if let Some(reason) = status["last_error"]["reason"].as_str() {
-        eprintln!("the files as they are now are not in effect: {reason}");
+        eprintln!("the current files are not in effect: {reason}");
     }
     if json {
         writeln!(out, "{}", serde_json::to_string_pretty(&status["plugins"])?)?;
         return Ok(());
     }
-    tell(status["plugins"].as_array().map_or(&[], Vec::as_slice), out)
+    print(status["plugins"].as_array().map_or(&[], Vec::as_slice), out)
 }
 
-/// What the server that uses this data directory tells; `None` when none does.
+/// The plugins of the server that uses this data directory; `None` when none runs.
 async fn of_server(data: &Path) -> anyhow::Result<Option<Value>> {
     let Some(mut server) = Operator::beside(data).await else {
         return Ok(None);
@@ -58,7 +58,7 @@ fn of_manifest(source: Source) -> anyhow::Result<Value> {
     Ok(serde_json::to_value(Plugins::start(config)?.status())?)
 }
 
-fn tell(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
+fn print(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
     if plugins.is_empty() {
         writeln!(out, "no plugins")?;
     }

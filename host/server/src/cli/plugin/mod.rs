@@ -1,4 +1,5 @@
-//! `trawl plugin …`: what the author of a plugin needs, from an empty folder to a component that loads.
+//! `trawl plugin …`: commands for authors of plugins, from a skeleton to a loaded component, and for
+//! the bundled plugins.
 
 mod build;
 mod check;
@@ -18,7 +19,7 @@ use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use trawl_model::PluginKind;
 
-/// The author's commands.
+/// Commands for plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
     /// Write the skeleton of a new plugin, with the SDK beside it
@@ -50,7 +51,7 @@ pub enum PluginCommand {
         #[arg(long, env = "TRAWL_PLUGIN_TARGET_DIR")]
         target_dir: Option<PathBuf>,
     },
-    /// Say what a component is, and call it once
+    /// Inspect a component and call it once
     Check {
         /// The component
         file: PathBuf,

@@ -1,4 +1,4 @@
-//! `trawl plugin new`: a crate that builds, tests and loads as it is.
+//! `trawl plugin new`: writes a crate that builds, passes its tests and loads.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn write(kind: PluginKind, name: &str, dir: &Path) -> anyhow::Result<()> {
         let path = dir.join(path);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make `{}`", folder.display()))?;
+                .with_context(|| format!("cannot create `{}`", folder.display()))?;
         }
         std::fs::write(&path, text)
             .with_context(|| format!("cannot write `{}`", path.display()))?;
@@ -49,7 +49,7 @@ fn write(kind: PluginKind, name: &str, dir: &Path) -> anyhow::Result<()> {
     sdk::write(&dir.join(".trawl"))
 }
 
-/// The contract's rule for names, which is also one for package names.
+/// The contract's rule for names; every valid name is a valid package name.
 fn check_name(name: &str) -> anyhow::Result<()> {
     let letters = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     let is_good = name.len() <= NAME_BYTES_MAX
@@ -59,7 +59,7 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "`{name}` is no plugin name: take lower-case letters, digits and `_`, a letter first, 64 at most"
+        "`{name}` is not a plugin name: use 1 to 64 lower-case letters, digits and `_`, a letter first"
     )
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_skeleton_of_each_kind_is_whole() {
+    fn a_skeleton_of_each_kind_is_complete() {
         for kind in PluginKind::ALL {
             let dir = tempfile::tempdir().expect("a folder");
             let plugin = dir.path().join("shout");

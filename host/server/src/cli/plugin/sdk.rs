@@ -1,13 +1,13 @@
-//! The SDK and the contract that this binary carries.
+//! The SDK and the contract, which are part of this binary.
 
 use std::path::Path;
 
 use anyhow::Context;
 
-/// Path below the repository's root, and text, of every file an author's crate needs.
+/// Path in the repository and text of every file that an author's crate needs.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
-/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, the way they lie beside each other in the repository.
+/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, as in the repository.
 pub(super) fn write(dir: &Path) -> anyhow::Result<()> {
     for (name, text) in FILES {
         let path = dir.join(name);
@@ -26,7 +26,7 @@ mod tests {
     use super::FILES;
 
     #[test]
-    fn the_sdk_and_every_kind_of_contract_are_carried() {
+    fn the_sdk_and_every_contract_are_included() {
         let has = |wanted: &str| FILES.iter().any(|(name, _)| *name == wanted);
         assert!(has("sdk/Cargo.toml"));
         assert!(has("sdk/src/lib.rs"));

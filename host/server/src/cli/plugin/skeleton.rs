@@ -1,4 +1,4 @@
-//! The text of a new plugin. The templates lie beside this file, one a kind, with marks for the names.
+//! The files of a new plugin, from templates with placeholders for the names.
 
 use trawl_model::PluginKind;
 
@@ -14,7 +14,7 @@ fn source(kind: PluginKind) -> &'static str {
     }
 }
 
-/// How a request asks for the plugin.
+/// How a request uses the plugin.
 fn request(kind: PluginKind) -> &'static str {
     match kind {
         PluginKind::Format => r#""return_format": "NAME""#,
@@ -31,7 +31,7 @@ fn request(kind: PluginKind) -> &'static str {
 /// Path and text of every file of a new plugin.
 pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)> {
     let manifest = match kind {
-        // Services and models speak JSON, and these kinds are never native.
+        // These kinds exchange JSON with services and models, and are never native.
         PluginKind::Analyst | PluginKind::Provider => {
             include_str!("skeleton/provider.Cargo.toml.txt")
         }
@@ -45,7 +45,7 @@ pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)>
         ("cases/page.html", include_str!("skeleton/page.html.txt")),
     ];
     let fill = |text: &str| {
-        // The request first: it has marks of its own.
+        // The request first: it contains placeholders.
         text.replace("REQUEST", request(kind))
             .replace("KIND", kind.name())
             .replace("TYPENAME", &type_name(name))
