@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{COMPONENT_BYTES_MAX, ENTRIES_MAX};
 
-/// Most native code of one component. Code is about four times as large as its component.
+/// Most native code of one component. Usually it is two to three times as large as the component.
 const CODE_BYTES_MAX: u64 = 512 << 20;
 
 /// Everything about a bundle except the blobs.

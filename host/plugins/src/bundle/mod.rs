@@ -22,10 +22,10 @@
 //!
 //! # Which code runs
 //!
-//! A bundled manifest names components of the bundle. Any manifest profits from the native code:
-//! it is looked up by the hash of the component's bytes. wasmtime refuses native code of another
-//! version of itself, of other settings, or for CPU features that this machine lacks; then the
-//! component is compiled.
+//! The bundled manifest names components of the bundle. The native code serves any manifest: it is
+//! looked up by the hash of the component's bytes. wasmtime refuses native code of another version
+//! of itself, of other settings, or for CPU features that this machine lacks; then the component is
+//! compiled.
 
 mod eject;
 mod footer;

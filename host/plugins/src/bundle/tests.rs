@@ -134,7 +134,7 @@ fn an_embedded_bundle_loads_without_compiling() {
 }
 
 #[test]
-fn a_manifest_profits_from_bundled_code_of_the_same_component() {
+fn a_manifest_uses_the_bundled_code_of_the_same_component() {
     let shelf = Shelf::new();
     shelf.embed("trawl", "out/trawl").expect("embedded");
     let bundle = shelf.bundle("out/trawl");

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::footer::Footer;
 use super::index::{Blob, BundledComponent, Index};
 
-/// Compression level: native code shrinks to a quarter, at some 30 MB a second.
+/// Compression level: components and native code shrink to two fifths, at some 30 MB a second.
 const LEVEL: i32 = 9;
 
 /// A component with its native code, both compressed.
