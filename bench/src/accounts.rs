@@ -1,5 +1,7 @@
-//! Ten thousand small accounts that spend at once, until each has too little for another page: what each was told that its
-//! pages cost must be what its statement says, and what its balance lost.
+//! Ten thousand small accounts that spend concurrently until none can afford another page.
+//!
+//! The costs in an account's responses must add up to its statement and to the change of its
+//! balance.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,25 +22,25 @@ use crate::servers::{Nginx, Trawl};
 
 const ACCOUNTS: usize = 10_000;
 const CONNECTIONS: usize = 128;
-/// Requests of each account, in turns: all are at it until the last turn.
+/// Requests per account. Each turn has one request from every account, so all spend to the end.
 const TURNS: usize = 4;
-/// Bytes of the page, and so nanodollars, but for its CPU.
+/// Size of the page in bytes, which is also its price in nanodollars without CPU time.
 const PAGE_BYTES: usize = 1_000;
-/// Two pages and a part of a third.
+/// Enough for two pages, but not for three.
 const BALANCE: Nanodollars = Nanodollars(2_600);
-/// A disk in memory, where an account is made without waiting for a disk.
+/// An in-memory file system, where creating an account does not wait for a disk flush.
 const IN_MEMORY: &str = "/dev/shm";
 
-/// One account, and what it was told.
+/// One account, and the sums over its responses.
 struct Buyer {
     key: String,
-    /// Nanodollars of all pages that it got.
+    /// Total cost of its pages in nanodollars.
     spent: AtomicI64,
     n_pages: AtomicUsize,
     n_refused: AtomicUsize,
 }
 
-/// Prints requests a second and how the books stand.
+/// Prints requests/s and the result of the audit.
 pub(crate) fn run() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -49,23 +51,28 @@ pub(crate) fn run() -> anyhow::Result<()> {
     std::fs::create_dir(&site)?;
     std::fs::write(site.join("page.html"), "x".repeat(PAGE_BYTES))?;
     let nginx = Nginx::start(&path, &site)?;
-    let buyers: Arc<[Buyer]> = runtime.block_on(made(&path.join("data")))?.into();
+    let buyers: Arc<[Buyer]> = runtime
+        .block_on(create_accounts(&path.join("data")))?
+        .into();
     let trawl = Trawl::start(&path)?;
     let body = serde_json::json!({
-        "url": format!("{}/page.html", nginx.base), "return_format": "raw", "request": "http", "cache": false,
+        "url": format!("{}/page.html", nginx.base),
+        "return_format": "raw",
+        "request": "http",
+        "cache": false,
     });
-    let began = Instant::now();
+    let started = Instant::now();
     runtime.block_on(spend(&trawl, &buyers, body))?;
-    let elapsed = began.elapsed();
+    let elapsed = started.elapsed();
     runtime.block_on(compare(&trawl, &buyers))?;
     let audit = trawl.account(&["verify"])?;
     report(&buyers, elapsed, &audit)
 }
 
-/// The accounts, in a new data directory.
-async fn made(data: &Path) -> anyhow::Result<Vec<Buyer>> {
-    let quick = tempfile::tempdir_in(IN_MEMORY)?;
-    let store = SqliteStore::open(DataDir::create(quick.path())?).await?;
+/// Creates the accounts in a new data directory.
+async fn create_accounts(data: &Path) -> anyhow::Result<Vec<Buyer>> {
+    let in_memory = tempfile::tempdir_in(IN_MEMORY)?;
+    let store = SqliteStore::open(DataDir::create(in_memory.path())?).await?;
     let store: Arc<dyn Store> = Arc::new(store);
     let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
     let mut buyers = Vec::with_capacity(ACCOUNTS);
@@ -83,11 +90,11 @@ async fn made(data: &Path) -> anyhow::Result<Vec<Buyer>> {
     store.close().await;
     drop(store);
     drop(DataDir::create(data)?);
-    std::fs::copy(quick.path().join("trawl.db"), data.join("trawl.db"))?;
+    std::fs::copy(in_memory.path().join("trawl.db"), data.join("trawl.db"))?;
     Ok(buyers)
 }
 
-/// Everybody's requests, one account after the other and round again, so that all spend at the same time.
+/// Sends the requests of all accounts, round robin, so that all accounts spend concurrently.
 async fn spend(
     trawl: &Trawl,
     buyers: &Arc<[Buyer]>,
@@ -119,10 +126,10 @@ async fn spend(
     Ok(())
 }
 
-/// One request; what it was told is noted.
+/// Sends one request and adds its cost to the account's sums.
 async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow::Result<()> {
     let answer = caller.post("/scrape", &[], body).await;
-    anyhow::ensure!(answer.status == 200, "answered {}", answer.status);
+    anyhow::ensure!(answer.status == 200, "unexpected status {}", answer.status);
     let entry = &answer.json()[0];
     let cost = nanodollars(&entry["costs"]["total_cost"]);
     match entry["error"].as_str() {
@@ -133,7 +140,7 @@ async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow
         Some(reason) => {
             anyhow::ensure!(
                 cost == 0 && reason.contains("ceiling"),
-                "{reason}, at {cost}"
+                "unexpected failure `{reason}` with cost {cost}"
             );
             buyer.n_refused.fetch_add(1, Ordering::Relaxed);
         }
@@ -141,7 +148,7 @@ async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow
     Ok(())
 }
 
-/// Asks every account's statement.
+/// Checks every account's statement.
 async fn compare(trawl: &Trawl, buyers: &Arc<[Buyer]>) -> anyhow::Result<()> {
     let caller = Caller::new(trawl.base.trim_start_matches("http://").parse()?, "");
     let next = Arc::new(AtomicUsize::new(0));
@@ -152,7 +159,7 @@ async fn compare(trawl: &Trawl, buyers: &Arc<[Buyer]>) -> anyhow::Result<()> {
             tokio::spawn(async move {
                 while let Some(buyer) = buyers.get(next.fetch_add(1, Ordering::Relaxed)) {
                     caller.key.clone_from(&buyer.key);
-                    agrees(buyer, &caller.get("/account/statement").await.json())?;
+                    check_statement(buyer, &caller.get("/account/statement").await.json())?;
                 }
                 anyhow::Ok(())
             })
@@ -164,28 +171,34 @@ async fn compare(trawl: &Trawl, buyers: &Arc<[Buyer]>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a statement says what the account was told, page by page in sum, and leaves nothing set aside.
-fn agrees(buyer: &Buyer, statement: &serde_json::Value) -> anyhow::Result<()> {
-    let entries = statement["entries"].as_array().context("entries")?;
+/// Checks that a statement matches the account's responses and has no open reservation.
+fn check_statement(buyer: &Buyer, statement: &serde_json::Value) -> anyhow::Result<()> {
+    let entries = statement["entries"]
+        .as_array()
+        .context("the statement has no `entries`")?;
     let posts = entries.iter().filter(|entry| entry["kind"] == "post");
     let (n_posts, billed) = posts.fold((0, 0), |(n, sum), post| {
         (n + 1, sum - nanodollars(&post["amount"]))
     });
     let spent = buyer.spent.load(Ordering::Relaxed);
-    anyhow::ensure!(billed == spent, "billed {billed}, told {spent}");
+    anyhow::ensure!(
+        billed == spent,
+        "charged {billed}, responses add up to {spent}"
+    );
     let n_pages = buyer.n_pages.load(Ordering::Relaxed);
     anyhow::ensure!(n_posts == n_pages, "{n_posts} charges for {n_pages} pages");
     let left = nanodollars(&statement["closing_balance"]);
     anyhow::ensure!(
         left == BALANCE.0 - spent,
-        "{left} left of which {spent} went"
+        "the balance is {left} after charges of {spent}"
     );
     let reserved = entries.iter().map(|entry| nanodollars(&entry["reserved"]));
     let reserved: i64 = reserved.sum();
-    anyhow::ensure!(reserved == 0, "{reserved} is still set aside");
+    anyhow::ensure!(reserved == 0, "{reserved} is still reserved");
     Ok(())
 }
 
+/// Prints the rate, the pages served and refused, and the audit.
 fn report(buyers: &[Buyer], elapsed: Duration, audit: &serde_json::Value) -> anyhow::Result<()> {
     let sum = |count: fn(&Buyer) -> &AtomicUsize| -> usize {
         let counts = buyers
@@ -198,8 +211,9 @@ fn report(buyers: &[Buyer], elapsed: Duration, audit: &serde_json::Value) -> any
         .map(|buyer| buyer.n_pages.load(Ordering::Relaxed));
     let spent: i64 = buyers.iter().map(|b| b.spent.load(Ordering::Relaxed)).sum();
     println!(
-        "{ACCOUNTS} accounts, {CONNECTIONS} connections: {:.0} requests/s, {} pages paid ({} to {} an account), {} refused for want of \
-         money, {} billed and told; audit {audit}",
+        "{ACCOUNTS} accounts, {CONNECTIONS} connections: {:.0} requests/s, \
+         {} pages charged ({} to {} per account), {} refused for insufficient funds, \
+         {} charged in total; audit {audit}",
         (ACCOUNTS * TURNS) as f64 / elapsed.as_secs_f64(),
         sum(|buyer| &buyer.n_pages),
         pages.clone().min().unwrap_or_default(),

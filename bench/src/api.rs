@@ -1,30 +1,32 @@
-//! `/scrape` of pages that are in the page cache, from a thousand connections, with and without their outputs.
+//! `/scrape` of cached pages from 1,000 connections, with and without cached plugin outputs.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::scrape::{Answers, write_wrk_script, wrk_at};
+use crate::scrape::{FailureCheck, write_wrk_script, wrk_at};
 use crate::servers::{Nginx, Trawl};
 use crate::{accounts, corpus};
 
 const CONNECTIONS: u32 = 1_000;
 const SECONDS: u32 = 6;
 const ROUNDS: usize = 3;
-/// Time to fetch the page, and for the server to write it into its cache and to read it again.
+/// Warm-up in which the page is fetched, written to the cache and read from it.
 const WARM_SECONDS: u32 = 2;
 
-/// What is asked for, how many bytes of it, and what is to be reached.
+/// One measurement: format and size of the page, and the goal.
 struct Case {
     name: &'static str,
     bytes: usize,
     format: &'static str,
-    /// Lines of the server's configuration.
+    /// Additional lines of the server's configuration.
     config: &'static str,
+    /// Requests/s.
     goal: f64,
 }
 
+/// Turns off the cache of plugin outputs.
 const OUTPUTS_OFF: &str = "[cache]\noutputs_mib = 0\n";
 
 const CASES: [Case; 3] = [
@@ -36,14 +38,14 @@ const CASES: [Case; 3] = [
         goal: 12_000.0,
     },
     Case {
-        name: "markdown, 47 KB, made anew",
+        name: "markdown, 47 KB, output not cached",
         bytes: 47_000,
         format: "markdown",
         config: OUTPUTS_OFF,
         goal: 1_800.0,
     },
     Case {
-        name: "markdown, 47 KB, made before",
+        name: "markdown, 47 KB, output cached",
         bytes: 47_000,
         format: "markdown",
         config: "",
@@ -51,22 +53,22 @@ const CASES: [Case; 3] = [
     },
 ];
 
-/// Prints requests a second, latencies, the server's CPU a request and its peak memory: the round with the median rate of each
-/// case. Then ten thousand accounts that spend at once.
+/// Prints requests/s, latencies, CPU time per request and peak memory of each case, from the round
+/// with the median rate; then runs the benchmark of concurrent accounts.
 pub(crate) fn run() -> anyhow::Result<()> {
     println!(
-        "{:<30} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}",
+        "{:<34} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}",
         "", "pages/s", "goal", "p50 ms", "p99 ms", "failed", "CPU µs", "peak MiB"
     );
     for case in CASES {
         measure(&case)?;
     }
-    println!("load of the machine: {}", load()?);
+    println!("load average (1 min): {}", load()?);
     accounts::run()
 }
 
 fn measure(case: &Case) -> anyhow::Result<()> {
-    // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
+    // Not in the system's temporary directory: it is often in memory, where a flush costs nothing.
     let folder = tempfile::tempdir_in("target")?;
     let path = folder.path().canonicalize()?;
     let site = path.join("site");
@@ -77,8 +79,13 @@ fn measure(case: &Case) -> anyhow::Result<()> {
     let (base, format) = (&nginx.base, case.format);
     let body = format!(r#"{{"url":"{base}/page.html","return_format":"{format}"}}"#);
     let script = path.join("case.lua");
-    write_wrk_script(&script, &trawl.key, std::iter::once(body), Answers::Counted)?;
-    // Whoever comes before the page is there fetches it too: not so many at first.
+    write_wrk_script(
+        &script,
+        &trawl.key,
+        std::iter::once(body),
+        FailureCheck::Statuses,
+    )?;
+    // Every request that arrives before the page is cached fetches it: start with few connections.
     wrk_at(&script, &trawl.base, 1, 2)?;
     wrk_at(&script, &trawl.base, WARM_SECONDS, CONNECTIONS)?;
     let failed_before = trawl.failed_pages()?;
@@ -93,7 +100,7 @@ fn measure(case: &Case) -> anyhow::Result<()> {
     let (load, cpu) = &rounds[ROUNDS / 2];
     let n_requests = load.per_second * f64::from(SECONDS);
     println!(
-        "{:<30} {:>9.0} {:>8} {:>8.1} {:>8.1} {:>9} {:>9.0} {:>9}",
+        "{:<34} {:>9.0} {:>8} {:>8.1} {:>8.1} {:>9} {:>9.0} {:>9}",
         case.name,
         load.per_second,
         case.goal,
@@ -106,18 +113,18 @@ fn measure(case: &Case) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The first bytes of a long chapter of a book: text, code, a few links.
+/// The first `bytes` of a long book chapter with text, code and a few links.
 fn page(bytes: usize) -> anyhow::Result<String> {
     const CHAPTER: &str = "book/ch03-05-control-flow.html";
     let path = corpus::root()?.join(CHAPTER);
     let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("`{}` cannot be read", Path::display(&path)))?;
+        .with_context(|| format!("cannot read `{}`", Path::display(&path)))?;
     let mut page = text.repeat(bytes / text.len() + 1);
     page.truncate(page.floor_char_boundary(bytes));
     Ok(page)
 }
 
-/// The load average of one minute: more than about three tells that something else runs.
+/// Load average of the last minute; above about 3, something else runs on the machine.
 fn load() -> anyhow::Result<String> {
     let loads = std::fs::read_to_string("/proc/loadavg")?;
     let first = loads.split(' ').next();

@@ -1,7 +1,9 @@
-//! How well the analyst `contacts` finds what stands on pages of many countries, without a model, and how long it takes.
+//! Precision, recall and CPU time of the analyst `contacts` on pages from many countries, without a
+//! language model.
 //!
-//! `bench/contacts/pages` holds pages written for this, `bench/contacts/truth.json` what is on each. The pages of the set `first` were there
-//! while the rules were made; those of the others were written before the rules had seen them.
+//! `bench/contacts/pages` has hand-written test pages, `bench/contacts/truth.json` their ground
+//! truth. The rules were developed on the set `first`; the pages of the other sets were written
+//! independently and were unseen when each set was first run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,15 +18,15 @@ use url::Url;
 use crate::corpus::arrays;
 use crate::table::{self, Row};
 
-/// Least precision and recall of e-mail addresses, and of phone numbers.
+/// Goals for precision and recall: of e-mail addresses, and of phone numbers.
 const EMAILS_MIN: f64 = 0.97;
 const PHONES_MIN: f64 = 0.95;
-/// Milliseconds of a page, the parse aside.
+/// Goal for the CPU time per page without the parse, in milliseconds.
 const PAGE_MS: f64 = 5.0;
-/// Rounds over all pages; the first warms caches and is not counted.
+/// Rounds over all pages; the fastest time of each page counts.
 const ROUNDS: usize = 6;
 
-/// A page with what stands on it.
+/// A test page with its ground truth.
 struct Page {
     name: String,
     set: String,
@@ -33,38 +35,41 @@ struct Page {
     document: Document,
 }
 
-/// What was found of what is there.
+/// Counts from which precision and recall follow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
-    n_right: usize,
+    /// Values that were found and are in the ground truth.
+    n_correct: usize,
     n_found: usize,
-    n_there: usize,
+    /// Values in the ground truth.
+    n_expected: usize,
 }
 
 impl Score {
-    fn add(&mut self, found: &BTreeSet<String>, there: &BTreeSet<String>) {
-        self.n_right += found.intersection(there).count();
+    fn add(&mut self, found: &BTreeSet<String>, expected: &BTreeSet<String>) {
+        self.n_correct += found.intersection(expected).count();
         self.n_found += found.len();
-        self.n_there += there.len();
+        self.n_expected += expected.len();
     }
 
     fn precision(self) -> f64 {
-        share(self.n_right, self.n_found)
+        ratio(self.n_correct, self.n_found)
     }
 
     fn recall(self) -> f64 {
-        share(self.n_right, self.n_there)
+        ratio(self.n_correct, self.n_expected)
     }
 }
 
-fn share(part: usize, whole: usize) -> f64 {
+/// `part / whole`, or 1 if `whole` is 0.
+fn ratio(part: usize, whole: usize) -> f64 {
     match whole {
         0 => 1.0,
         whole => part as f64 / whole as f64,
     }
 }
 
-/// Prints the scores of each set and kind, what was missed or made up, and the time of a page.
+/// Prints the scores by set and kind, every false negative and false positive, and the CPU time.
 ///
 /// # Errors
 /// The pages cannot be read.
@@ -73,15 +78,18 @@ pub(crate) fn run(folder: &Path) -> anyhow::Result<()> {
     let mut scores: BTreeMap<(&str, &str), Score> = BTreeMap::new();
     for page in &pages {
         let found = find(page);
-        for (kind, found, there) in compared(&found, &page.truth) {
+        for (kind, found, expected) in compared(&found, &page.truth) {
             for set in [page.set.as_str(), "all"] {
-                scores.entry((set, kind)).or_default().add(&found, &there);
+                scores
+                    .entry((set, kind))
+                    .or_default()
+                    .add(&found, &expected);
             }
-            let missed: Vec<&String> = there.difference(&found).collect();
-            let made_up: Vec<&String> = found.difference(&there).collect();
-            if !missed.is_empty() || !made_up.is_empty() {
+            let missed: Vec<&String> = expected.difference(&found).collect();
+            let spurious: Vec<&String> = found.difference(&expected).collect();
+            if !missed.is_empty() || !spurious.is_empty() {
                 println!(
-                    "  {} {kind}: missed {missed:?}, made up {made_up:?}",
+                    "  {} {kind}: missed {missed:?}, spurious {spurious:?}",
                     page.name
                 );
             }
@@ -96,17 +104,18 @@ pub(crate) fn run(folder: &Path) -> anyhow::Result<()> {
         };
         let is_missed = score.precision() < goal || score.recall() < goal;
         println!(
-            "  {set:<7} {kind:<12} {:>6.3} {:>6.3}  of {:>3}{}",
+            "  {set:<7} {kind:<12} {:>6.3} {:>6.3}  expected {:>3}{}",
             score.precision(),
             score.recall(),
-            score.n_there,
-            if is_missed { ": MISSED" } else { "" }
+            score.n_expected,
+            if is_missed { ", goal MISSED" } else { "" }
         );
     }
     times(&pages);
     Ok(())
 }
 
+/// Loads and parses all pages that the ground truth lists.
 fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
     let path = folder.join("truth.json");
     let truths =
@@ -115,7 +124,7 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
     let page = |(name, truth): (String, Value)| -> anyhow::Result<Page> {
         let text = std::fs::read_to_string(folder.join("pages").join(&name))
             .with_context(|| format!("cannot read the page `{name}`"))?;
-        let url = Url::parse(truth["url"].as_str().context("a page has an address")?)?;
+        let url = Url::parse(truth["url"].as_str().context("a page has no `url`")?)?;
         let document = trawl_document::parse(&text, &url, "text/html", &ParseLimits::default())?;
         Ok(Page {
             set: truth["set"].as_str().unwrap_or_default().to_owned(),
@@ -133,7 +142,7 @@ fn find(page: &Page) -> Found {
     analyst_contacts::find(&document, &page.text, &Options::default())
 }
 
-/// Kinds with what was found and what is there, each in the form it is one by.
+/// Found and expected values of each kind, normalised for comparison.
 fn compared(
     found: &Found,
     truth: &Value,
@@ -197,7 +206,7 @@ fn texts(list: &Value) -> BTreeSet<String> {
     texts.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// CPU time of a page, the parse aside: the middle and the slowest.
+/// Prints the median and the maximum of the CPU time per page, without the parse.
 fn times(pages: &[Page]) {
     let mut times: Vec<Duration> = pages.iter().map(|_| Duration::MAX).collect();
     for _ in 0..ROUNDS {
@@ -208,7 +217,7 @@ fn times(pages: &[Page]) {
         }
     }
     let row = |name: &str, time: Option<&Duration>| Row {
-        name: format!("contacts of a page: {name}"),
+        name: format!("contacts per page: {name}"),
         median: time.map_or(0.0, |time| time.as_secs_f64() * 1e3),
         unit: "ms",
         at_most: Some(PAGE_MS),

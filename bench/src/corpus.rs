@@ -1,4 +1,4 @@
-//! Pages that are not ours: the HTML documentation that comes with the Rust toolchain.
+//! The page corpus: the HTML documentation that ships with the Rust toolchain.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,12 +6,12 @@ use trawl_sdk::view::arrays::Arrays;
 
 use anyhow::Context;
 
-/// Folder of the toolchain's HTML documentation.
+/// Root folder of the toolchain's HTML documentation.
 pub(crate) fn root() -> anyhow::Result<PathBuf> {
     let output = Command::new("rustc")
         .args(["--print", "sysroot"])
         .output()
-        .context("`rustc` does not run")?;
+        .context("cannot run `rustc`")?;
     let root = Path::new(String::from_utf8(output.stdout)?.trim()).join("share/doc/rust/html");
     anyhow::ensure!(
         root.is_dir(),
@@ -21,7 +21,8 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
     Ok(root.canonicalize()?)
 }
 
-/// Every 90th of the pages of 8 to 300 KiB in the order of their paths, at most 200; paths relative to [`root`].
+/// Sample of the corpus: every 90th page of 8 to 300 KiB, sorted by path, at most 200 of them.
+/// Paths are relative to [`root`].
 pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
     let root = root()?;
     let mut found = Vec::new();
@@ -33,7 +34,7 @@ pub(crate) fn pages() -> anyhow::Result<Vec<PathBuf>> {
         .collect()
 }
 
-/// The texts of [`pages`].
+/// Contents of [`pages`].
 pub(crate) fn texts() -> anyhow::Result<Vec<String>> {
     let root = root()?;
     pages()?
@@ -42,7 +43,8 @@ pub(crate) fn texts() -> anyhow::Result<Vec<String>> {
         .collect()
 }
 
-/// `find -name '*.html' -size +8k -size -300k`: sizes in whole KiB, rounded up.
+/// Adds the HTML files below `folder` that `find -name '*.html' -size +8k -size -300k` prints:
+/// sizes are rounded up to whole KiB.
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -59,12 +61,12 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The checkout this program was built in.
+/// Root folder of the repository this program was built from.
 pub(crate) fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A parsed page as guests that are linked natively see it.
+/// View of a parsed page for natively linked plugins.
 pub(crate) fn arrays(document: &trawl_document::Document) -> Arrays<'_> {
     Arrays {
         url: &document.url,

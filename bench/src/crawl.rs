@@ -1,59 +1,104 @@
-//! `/crawl` of the toolchain's documentation: nginx, Trawl and curl on the same machine. With `--whole`, the whole tree to its end.
+//! `/crawl` over the toolchain's documentation: nginx, Trawl and curl on the same machine.
+//!
+//! - By default: crawls of 3,000 pages, each on a fresh server.
+//! - `--whole`: one crawl of the entire tree, with the rate of each tenth.
+//! - `--repeat N`: N crawls of the entire tree on one server, with its memory after each.
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZeroU32;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use clap::ValueEnum;
 
 use crate::corpus;
 use crate::servers::{Nginx, Trawl};
 
-/// Pages of the short crawls.
+/// Page limit of the short crawls.
 const PAGES: u64 = 3_000;
-/// Where every crawl begins.
+/// A `limit` of 0 means no limit: the entire tree.
+const NO_LIMIT: u64 = 0;
+/// Path of the seed.
 const SEED: &str = "book/index.html";
-/// Hops that lead everywhere in the tree.
+/// Deep enough to reach every page of the tree.
 const DEPTH: u16 = 1_000;
-/// Parts of a whole crawl whose rates are told apart.
+/// Number of parts of a whole crawl with a rate of their own.
 const PARTS: usize = 10;
+/// Values of `return_format` that are measured.
+const FORMATS: [&str; 2] = ["empty", "markdown"];
+/// Time without requests before the last reading of `--repeat`.
+const IDLE: Duration = Duration::from_secs(60);
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Prints pages a second, CPU time a page and peak memory for crawls without and with content; each on a fresh server.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// Command-line options of this benchmark.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CrawlOptions {
+    /// Crawl the entire tree once and print the rate of each tenth
+    #[arg(long)]
+    whole: bool,
+    /// Crawl the entire tree N times on one server and print its memory after each crawl
+    #[arg(long, value_name = "N", conflicts_with = "whole")]
+    repeat: Option<NonZeroU32>,
+    /// `off` sends `"cache": false`, `on` leaves the server's default
+    #[arg(long, value_enum, default_value_t = Cache::Off, requires = "repeat")]
+    cache: Cache,
+    /// `return_format` of the repeated crawls
+    #[arg(long, value_parser = FORMATS, default_value = FORMATS[0], requires = "repeat")]
+    format: String,
+}
+
+/// Whether crawls use the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Cache {
+    On,
+    Off,
+}
+
+/// Runs the crawls that the options select and prints their figures.
+pub(crate) fn run(options: &CrawlOptions) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &corpus::root()?)?;
-    if std::env::args().any(|argument| argument == "--whole") {
+    if options.whole {
         return whole(&nginx);
     }
+    match options.repeat {
+        Some(n_crawls) => repeated(&nginx, n_crawls.get(), &options.format, options.cache),
+        None => short(&nginx),
+    }
+}
+
+/// Prints pages/s, CPU time per page and peak memory for each format.
+fn short(nginx: &Nginx) -> anyhow::Result<()> {
     println!(
-        "{:<10} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9}",
-        "format", "pages", "failed", "seconds", "pages/s", "cpu ms/p", "peak MiB"
+        "{:<10} {:>7} {:>7} {:>9} {:>9} {:>11} {:>9}",
+        "format", "pages", "failed", "seconds", "pages/s", "CPU ms/page", "peak MiB"
     );
-    for format in ["empty", "markdown"] {
+    for format in FORMATS {
         let (trawl, _folder) = fresh()?;
-        // Warm: compiled plugins, nginx's files in memory.
-        crawl(&trawl, &nginx, format, PAGES / 10)?;
+        let crawl_pages = |limit| crawl(&trawl, nginx, format, limit, Cache::Off);
+        // Warm-up: compiles the plugins and loads nginx's files into memory.
+        crawl_pages(PAGES / 10)?;
         let before = trawl.cpu_time()?;
-        let crawled = crawl(&trawl, &nginx, format, PAGES)?;
+        let crawled = crawl_pages(PAGES)?;
         let n_pages = crawled.times.len();
         let cpu = (trawl.cpu_time()? - before).as_secs_f64() * 1e3 / n_pages.max(1) as f64;
         println!(
-            "{format:<10} {n_pages:>7} {:>7} {:>9.2} {:>9.0} {cpu:>9.2} {:>9}",
+            "{format:<10} {n_pages:>7} {:>7} {:>9.2} {:>9.0} {cpu:>11.2} {:>9}",
             crawled.n_failed,
             crawled.total.as_secs_f64(),
-            n_pages as f64 / crawled.total.as_secs_f64(),
+            crawled.per_second(),
             trawl.peak_mib()?
         );
     }
     Ok(())
 }
 
-/// The whole tree to its end: is it as fast at the end as at the start, and what does it leave behind?
+/// Crawls the entire tree once; prints its rate from start to end and what it adds to the disk.
 fn whole(nginx: &Nginx) -> anyhow::Result<()> {
     let (trawl, _folder) = fresh()?;
     let before = trawl.stored_bytes()?;
-    let crawled = crawl(&trawl, nginx, "empty", 0)?;
+    let crawled = crawl(&trawl, nginx, "empty", NO_LIMIT, Cache::Off)?;
     println!(
         "{} pages, {} failed, in {:.1} s; peak memory {} MiB; data directory grew by {} MiB",
         crawled.times.len(),
@@ -64,32 +109,86 @@ fn whole(nginx: &Nginx) -> anyhow::Result<()> {
     );
     print!("pages/s by tenths:");
     let part = crawled.times.len().div_ceil(PARTS).max(1);
-    let mut begun = Duration::ZERO;
+    let mut started = Duration::ZERO;
     for times in crawled.times.chunks(part) {
         let ended = times[times.len() - 1];
-        print!(" {:.0}", times.len() as f64 / (ended - begun).as_secs_f64());
-        begun = ended;
+        print!(
+            " {:.0}",
+            times.len() as f64 / (ended - started).as_secs_f64()
+        );
+        started = ended;
     }
     println!();
     Ok(())
 }
 
+/// Crawls the entire tree `n_crawls` times on one server, one after another. Prints the server's
+/// memory and threads after each crawl, and once more after [`IDLE`]. RSS that grows from crawl to
+/// crawl is a leak or an unbounded cache.
+fn repeated(nginx: &Nginx, n_crawls: u32, format: &str, cache: Cache) -> anyhow::Result<()> {
+    let (trawl, _folder) = fresh()?;
+    let on_off = if cache == Cache::On { "on" } else { "off" };
+    println!("{n_crawls} crawls of the entire tree, format {format}, cache {on_off}");
+    println!(
+        "{:>5} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>8}",
+        "crawl", "pages", "failed", "seconds", "pages/s", "peak MiB", "RSS MiB", "threads"
+    );
+    let mib = |kib: u64| kib as f64 / 1024.0;
+    for number in 1..=n_crawls {
+        let crawled = crawl(&trawl, nginx, format, NO_LIMIT, cache)?;
+        let status = trawl.status()?;
+        println!(
+            "{number:>5} {:>7} {:>7} {:>9.2} {:>9.0} {:>9.1} {:>9.1} {:>8}",
+            crawled.times.len(),
+            crawled.n_failed,
+            crawled.total.as_secs_f64(),
+            crawled.per_second(),
+            mib(status.peak_kib),
+            mib(status.resident_kib),
+            status.n_threads
+        );
+    }
+    std::thread::sleep(IDLE);
+    let status = trawl.status()?;
+    println!(
+        "{} s after the last crawl: RSS {:.1} MiB, {} threads",
+        IDLE.as_secs(),
+        mib(status.resident_kib),
+        status.n_threads
+    );
+    Ok(())
+}
+
+/// A server with an empty data directory, which lives as long as the returned folder.
 fn fresh() -> anyhow::Result<(Trawl, tempfile::TempDir)> {
     let folder = tempfile::tempdir()?;
     Ok((Trawl::start(folder.path())?, folder))
 }
 
-/// How a crawl went.
+/// Result of one crawl.
 struct Crawled {
-    /// When each page came, from the start of the request.
+    /// Arrival of each page, measured from the start of the request.
     times: Vec<Duration>,
     n_failed: usize,
     total: Duration,
 }
 
-/// One streamed crawl as a caller asks for it; `limit` 0 is no limit.
-fn crawl(trawl: &Trawl, nginx: &Nginx, format: &str, limit: u64) -> anyhow::Result<Crawled> {
-    let body = serde_json::json!({
+impl Crawled {
+    /// Mean rate of the crawl in pages/s.
+    fn per_second(&self) -> f64 {
+        self.times.len() as f64 / self.total.as_secs_f64()
+    }
+}
+
+/// Runs one streamed crawl as an API client does.
+fn crawl(
+    trawl: &Trawl,
+    nginx: &Nginx,
+    format: &str,
+    limit: u64,
+    cache: Cache,
+) -> anyhow::Result<Crawled> {
+    let mut body = serde_json::json!({
         "url": format!("{}/{SEED}", nginx.base),
         "request": "http",
         "return_format": format,
@@ -97,8 +196,10 @@ fn crawl(trawl: &Trawl, nginx: &Nginx, format: &str, limit: u64) -> anyhow::Resu
         "depth": DEPTH,
         "concurrency_limit": 10,
         "respect_robots": true,
-        "cache": false,
     });
+    if cache == Cache::Off {
+        body["cache"] = false.into();
+    }
     let started = Instant::now();
     let mut curl = Command::new("curl")
         .args([
@@ -112,17 +213,17 @@ fn crawl(trawl: &Trawl, nginx: &Nginx, format: &str, limit: u64) -> anyhow::Resu
         .arg(format!("{}/crawl", trawl.base))
         .stdout(Stdio::piped())
         .spawn()
-        .context("`curl` does not run")?;
+        .context("cannot run `curl`")?;
     let stream = curl.stdout.take().context("stdout is piped")?;
     let mut stream = BufReader::with_capacity(1 << 16, stream);
     let (mut line, mut times, mut n_failed) = (String::new(), Vec::new(), 0);
     while stream.read_line(&mut line)? > 0 {
         times.push(started.elapsed());
-        n_failed += usize::from(!is_fine(&line));
+        n_failed += usize::from(!is_ok(&line));
         line.clear();
     }
     let total = started.elapsed();
-    anyhow::ensure!(curl.wait()?.success(), "the crawl was refused");
+    anyhow::ensure!(curl.wait()?.success(), "the server refused the crawl");
     Ok(Crawled {
         times,
         n_failed,
@@ -130,7 +231,7 @@ fn crawl(trawl: &Trawl, nginx: &Nginx, format: &str, limit: u64) -> anyhow::Resu
     })
 }
 
-/// Whether an entry tells no error. Quotes inside content are escaped, so this text stands for the field.
-fn is_fine(entry: &str) -> bool {
+/// Whether an entry has no error. Quotes inside `content` are escaped, so only the field matches.
+fn is_ok(entry: &str) -> bool {
     entry.contains("\"error\":null")
 }

@@ -1,4 +1,4 @@
-//! Calls of plugins: what a fresh instance costs, and what lending it a page costs.
+//! Plugin call overhead: instantiation, and passing a page to the plugin.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use trawl_test_guests::Guest;
 
 use crate::table::{self, Row};
 
-/// Calls before measuring: pools fill, pages become resident.
+/// Warm-up calls: they fill the instance pool and fault in its memory.
 const WARM_UP: u32 = 2_000;
-/// Calls measured on each thread.
+/// Measured calls per thread.
 const CALLS: u32 = 20_000;
-/// What a fresh instance and an empty call may cost with both cores calling, in microseconds.
+/// Goal for a fresh instance with an empty call while both cores make calls, in microseconds.
 const EMPTY_CALL_AT_MOST: f64 = 8.0;
-/// Elements of a page of 47 KB, and the bytes of text between them.
+/// A page of 47 KB: number of elements, and bytes of text in each.
 const ELEMENTS: u32 = 1_200;
 const TEXT_BYTES: u32 = 24;
 
-/// Prints what an empty call and an echoed page cost.
+/// Prints the time of an empty call, of a call with an empty document, and of an echoed page.
 pub(crate) fn run() -> anyhow::Result<()> {
     table::print(&rows()?);
     Ok(())
@@ -30,12 +30,12 @@ fn rows() -> anyhow::Result<Vec<Row>> {
     let folder = tempfile::tempdir()?;
     let plugins = plugins(folder.path())?;
     let registry = plugins.snapshot();
-    let missing = || anyhow::anyhow!("a guest is not loaded");
+    let missing = || anyhow::anyhow!("a test plugin is not loaded");
     let chunker = registry.chunker("idle").ok_or_else(missing)?;
     let nothing = registry.format("nothing").ok_or_else(missing)?;
     let echo = registry.format("echo").ok_or_else(missing)?;
     let (blank, page) = (Document::default(), page());
-    let idle = || drop(std::hint::black_box(chunker.chunk("", "{}")).expect("the guest answers"));
+    let idle = || drop(std::hint::black_box(chunker.chunk("", "{}")).expect("the plugin returns"));
     let row = |name: &str, median: Duration, at_most| Row {
         name: name.to_owned(),
         median: median.as_secs_f64() * 1e6,
@@ -46,7 +46,7 @@ fn rows() -> anyhow::Result<Vec<Row>> {
     for (threads, at_most) in [(1, None), (2, Some(EMPTY_CALL_AT_MOST))] {
         let mut add = |name: &str, median, at_most| {
             rows.push(row(
-                &format!("plugin: {name}, threads at once: {threads}"),
+                &format!("plugin: {name}, threads: {threads}"),
                 median,
                 at_most,
             ));
@@ -57,7 +57,7 @@ fn rows() -> anyhow::Result<Vec<Row>> {
             at_most,
         );
         add(
-            "an empty document lent",
+            "call with an empty document",
             median(&|| render(&nothing, &blank), threads),
             None,
         );
@@ -70,6 +70,7 @@ fn rows() -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// Loads the three test plugins.
 fn plugins(folder: &std::path::Path) -> anyhow::Result<Arc<Plugins>> {
     let guests = [
         Guest::whole_chunker("idle"),
@@ -89,7 +90,7 @@ fn plugins(folder: &std::path::Path) -> anyhow::Result<Arc<Plugins>> {
     })?)
 }
 
-/// A page as large as the average of the measured set: an element with an attribute, a text node, and so on.
+/// A page of the corpus's average size: elements with one attribute and one text node each.
 fn page() -> Document {
     let mut page = Document {
         url: "https://site.example/".to_owned(),
@@ -137,10 +138,10 @@ fn render(format: &FormatPlugin, document: &Document) {
         content_type: "text/html",
         charset: "utf-8",
     };
-    std::hint::black_box(format.render(&page, "{}")).expect("the guest answers");
+    std::hint::black_box(format.render(&page, "{}")).expect("the plugin returns");
 }
 
-/// The median time of one call with so many threads calling at once.
+/// Median time of one call while `threads` threads make calls concurrently.
 fn median(call: &(impl Fn() + Sync), threads: usize) -> Duration {
     let timed = || {
         let started = Instant::now();

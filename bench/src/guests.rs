@@ -1,4 +1,4 @@
-//! First-party plugins: as components, beside the same source compiled natively, on one shared document a page.
+//! First-party plugins: CPU time as components, compared with the same source compiled natively.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use url::Url;
 use crate::corpus;
 use crate::table::{self, Row};
 
-/// Rounds over all pages; the first ones warm caches and are not counted.
+/// Rounds over all pages, including the warm-up.
 const ROUNDS: usize = 12;
+/// Leading rounds that are not counted.
 const WARM_UP: usize = 2;
-/// A component may take this many times its native time and this long on top.
+/// Goal for a component: at most this multiple of the native time plus a constant.
 const TIMES_NATIVE: f64 = 1.7;
-const ON_TOP_US: f64 = 50.0;
-/// Markdown, links and metadata together may take this share of the parse they stand on.
+const CALL_OVERHEAD_US: f64 = 50.0;
+/// Goal for markdown, links and metadata together, relative to one parse.
 const SHARE_OF_PARSE: f64 = 0.6;
 
 /// A parsed page and its source.
@@ -27,17 +28,19 @@ struct Page {
     document: Document,
 }
 
-/// What is timed on one page; the answer's length keeps it from being optimised away.
+/// One timed call on a page. It returns a value that depends on the result, so that the call is
+/// not optimised away.
 type Call<'a> = Box<dyn Fn(&Page) -> anyhow::Result<usize> + 'a>;
 
-/// Prints a line a plugin, and the three usual ones together as a share of one parse.
+/// Prints native and component time of each plugin, and the three most used ones relative to one
+/// parse.
 pub(crate) fn run() -> anyhow::Result<()> {
     let pages = pages()?;
     let folder = tempfile::tempdir()?;
     let registry = registry(folder.path())?;
     let parse = per_page(&pages, &|page| Ok(parse(&page.text)?.kinds.len()))?;
     println!(
-        "{} pages, {} KB on average; parse {parse:.0} µs a page",
+        "{} pages, {} KB on average; parse {parse:.0} µs per page",
         pages.len(),
         average_kb(&pages)
     );
@@ -55,7 +58,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             unit: "µs",
             at_most: None,
         });
-        let at_most = Some((native_us * TIMES_NATIVE + ON_TOP_US).round());
+        let at_most = Some((native_us * TIMES_NATIVE + CALL_OVERHEAD_US).round());
         rows.push(Row {
             name: format!("{name}: component"),
             median: component_us,
@@ -64,7 +67,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         });
     }
     let at_most = Some(SHARE_OF_PARSE);
-    let name = "markdown + links + metadata as a share of one parse".to_owned();
+    let name = "markdown + links + metadata, relative to one parse".to_owned();
     rows.push(Row {
         name,
         median: three / parse,
@@ -75,6 +78,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The measured plugins: name, call as a component, native call.
 fn calls(registry: &Arc<Registry>) -> Vec<(&'static str, Call<'_>, Call<'static>)> {
     vec![
         (
@@ -122,7 +126,7 @@ fn calls(registry: &Arc<Registry>) -> Vec<(&'static str, Call<'_>, Call<'static>
 
 fn format<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
     Box::new(move |page| {
-        let plugin = registry.format(name).context("the format is loaded")?;
+        let plugin = registry.format(name).context("the format is not loaded")?;
         Ok(match plugin.render(&view(page), "{}")? {
             trawl_plugins::Rendered::Text(text) => text.len(),
             trawl_plugins::Rendered::Bytes(bytes) => bytes.len(),
@@ -134,14 +138,16 @@ fn extractor<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
     Box::new(move |page| {
         let plugin = registry
             .extractor(name)
-            .context("the extractor is loaded")?;
+            .context("the extractor is not loaded")?;
         Ok(usize::from(plugin.extract(&view(page), "{}")?.is_null()))
     })
 }
 
 fn chunker<'a>(registry: &'a Arc<Registry>, name: &'static str) -> Call<'a> {
     Box::new(move |page| {
-        let plugin = registry.chunker(name).context("the chunker is loaded")?;
+        let plugin = registry
+            .chunker(name)
+            .context("the chunker is not loaded")?;
         Ok(plugin.chunk(&page.text, "{}")?.len())
     })
 }
@@ -160,7 +166,7 @@ fn native_format<F: Format>() -> Call<'static> {
     })
 }
 
-/// With the JSON written and read, as the component's answer is.
+/// Includes serialising and parsing the JSON, as in the component's call.
 fn native_extractor<E: Extractor>() -> Call<'static> {
     Box::new(|page| {
         let extracted = E::extract(
@@ -185,7 +191,7 @@ fn native_chunker<C: Chunker>() -> Call<'static> {
     })
 }
 
-/// Median over the rounds of the mean CPU time a page, in microseconds.
+/// Mean CPU time per page in microseconds: the median over the rounds.
 fn per_page(pages: &[Page], call: &dyn Fn(&Page) -> anyhow::Result<usize>) -> anyhow::Result<f64> {
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
@@ -204,6 +210,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
+/// The corpus, parsed.
 fn pages() -> anyhow::Result<Vec<Page>> {
     let texts = corpus::texts()?;
     texts

@@ -1,4 +1,4 @@
-//! Charges a second that reach the disk, by how many pages are settled at once.
+//! Ledger throughput: durable posts per second by the number of concurrent tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,22 +11,23 @@ use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
 
+/// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 8, 64];
-/// Pages of one run that are settled at once, out of one purse.
-const PURSE_TASKS: usize = 64;
+/// Concurrent pages of one run, which share a run budget.
+const RUN_TASKS: usize = 64;
 const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_secs(1);
-/// A top-up that outlasts every round.
-const RICH: Nanodollars = Nanodollars(1_000_000_000_000_000);
+/// A balance that no round can exhaust.
+const BALANCE: Nanodollars = Nanodollars(1_000_000_000_000_000);
 
-/// Prints posts a second and the time of one post, medians of five rounds, beside what the disk itself can do.
+/// Prints posts/s and the latency of a post, from the median round, and the disk's flush time.
 pub(crate) fn run() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     let directory = tempfile::tempdir_in("target")?;
     println!(
-        "one append and flush of 4 KiB on this disk: {:?}",
+        "append and flush of 4 KiB on this disk: {:?}",
         flush_time(directory.path())?
     );
     println!(
@@ -34,9 +35,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "tasks", "posts/s", "median post", "p99 post"
     );
     let rows = TASKS.map(|n_tasks| (n_tasks, false));
-    for (n_tasks, has_purse) in rows.into_iter().chain([(PURSE_TASKS, true)]) {
+    for (n_tasks, is_one_run) in rows.into_iter().chain([(RUN_TASKS, true)]) {
         let mut rounds = (0..ROUNDS)
-            .map(|_| runtime.block_on(round(n_tasks, has_purse)))
+            .map(|_| runtime.block_on(round(n_tasks, is_one_run)))
             .collect::<anyhow::Result<Vec<Round>>>()?;
         rounds.sort_by_key(|round| round.posts_per_second);
         let Round {
@@ -44,37 +45,32 @@ pub(crate) fn run() -> anyhow::Result<()> {
             median,
             p99,
         } = rounds[ROUNDS / 2];
-        let note = if has_purse {
-            "  pages of one purse"
-        } else {
-            ""
-        };
+        let note = if is_one_run { "  one run" } else { "" };
         println!("{n_tasks:>5}  {posts_per_second:>9}  {median:>12.1?}  {p99:>12.1?}{note}");
     }
     Ok(())
 }
 
-/// What came of one round.
+/// Result of one round.
 struct Round {
     posts_per_second: u128,
     median: Duration,
     p99: Duration,
 }
 
-async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
-    // Beside the program, not in a temporary directory: those are often in memory, where nothing is ever flushed.
+async fn round(n_tasks: usize, is_one_run: bool) -> anyhow::Result<Round> {
+    // Not in the system's temporary directory: it is often in memory, where a flush costs nothing.
     let directory = tempfile::tempdir_in("target")?;
     let data = DataDir::create(directory.path())?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
     let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
-    let (account, _key) = billing.create_account("bench", RICH).await?;
+    let (account, _key) = billing.create_account("bench", BALANCE).await?;
 
-    let purse = match has_purse {
-        true => {
-            let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
-            Some(billing.purse(&account.id, "run_bench", no_ceiling, spent)?)
-        }
-        false => None,
+    let purse = if is_one_run {
+        let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
+        Some(billing.purse(&account.id, "run_bench", no_ceiling, spent)?)
+    } else {
+        None
     };
     let buyer = Arc::new(Buyer {
         billing: billing.clone(),
@@ -103,7 +99,7 @@ async fn round(n_tasks: usize, has_purse: bool) -> anyhow::Result<Round> {
     })
 }
 
-/// Who buys pages, and how.
+/// An account that pays for pages, directly or from the budget of one run.
 struct Buyer {
     billing: Billing,
     account: AccountId,
@@ -112,20 +108,21 @@ struct Buyer {
 }
 
 impl Buyer {
+    /// Reserves the price of one page.
     async fn hold(&self) -> Result<Hold, FundsError> {
         let url = "https://example.com/a/page/of/some/length.html";
         let ceiling = Nanodollars(1_000_000);
         let Some(purse) = &self.purse else {
             return self.billing.hold(&self.account, ceiling, url, "run_bench");
         };
-        // As long as the names that a crawl gives its pages.
+        // As long as the page identifiers of a crawl.
         let page = format!("{:032x}", self.n_pages.fetch_add(1, Ordering::Relaxed));
         let deadline = Instant::now() + ROUND;
         purse.hold(ceiling, url, &page, deadline.into()).await
     }
 }
 
-/// Buys one page after the other; how long each post took.
+/// Pays for one page after another until the deadline; returns the duration of each post.
 async fn buy(buyer: Arc<Buyer>, until: Instant) -> anyhow::Result<Vec<Duration>> {
     let charge = Charge {
         bytes_transferred: Nanodollars(47_000),
@@ -142,7 +139,7 @@ async fn buy(buyer: Arc<Buyer>, until: Instant) -> anyhow::Result<Vec<Duration>>
     Ok(times)
 }
 
-/// Median time of an append and a flush, what a commit cannot beat.
+/// Median time of an append with a flush: the lower bound of a commit.
 fn flush_time(directory: &std::path::Path) -> anyhow::Result<Duration> {
     use std::io::Write;
     let mut file = std::fs::File::create(directory.join("flushed"))?;

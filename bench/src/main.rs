@@ -1,4 +1,6 @@
-//! `cargo xtask bench [NAME] [--whole]`: how fast Trawl is, as ratios measured side by side in one run.
+//! `cargo xtask bench [NAME…]`: measures Trawl and prints one table per benchmark.
+//!
+//! Whatever is compared is measured in the same run, so that ratios hold on any machine.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its table")]
 
@@ -22,55 +24,59 @@ mod table;
 mod transformer;
 mod unlimited;
 
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use mimalloc::MiMalloc;
 
-/// The server's allocator, so that what is measured here is what it does there.
+use crate::crawl::CrawlOptions;
+use crate::quality::QualityOptions;
+
+/// The server's allocator, so that in-process measurements match the server.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A benchmark by its name on the command line.
-type Bench = (&'static str, fn() -> anyhow::Result<()>);
+/// Measures Trawl and prints one table per benchmark
+#[derive(Debug, Parser)]
+#[command(name = "bench")]
+struct Options {
+    /// Benchmarks to run [default: all]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.map(|it| it.0)))]
+    names: Vec<String>,
+    #[command(flatten, next_help_heading = "Options of `crawl`")]
+    crawl: CrawlOptions,
+    #[command(flatten, next_help_heading = "Options of `quality`")]
+    quality: QualityOptions,
+}
+
+/// A benchmark: its name on the command line and its entry point.
+type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
 const BENCHES: [Bench; 13] = [
-    ("parse", parse::run),
-    ("engine", engine::run),
-    ("guests", guests::run),
-    ("ledger", ledger::run),
-    ("scrape", scrape::run),
-    ("api", api::run),
-    ("crawl", crawl::run),
-    ("render", render::run),
-    ("providers", providers::run),
-    ("unlimited", unlimited::run),
-    ("pipelines", pipelines::run),
-    ("quality", quality::run),
-    ("extremes", extremes::run),
+    ("parse", |_| parse::run()),
+    ("engine", |_| engine::run()),
+    ("guests", |_| guests::run()),
+    ("ledger", |_| ledger::run()),
+    ("scrape", |_| scrape::run()),
+    ("api", |_| api::run()),
+    ("crawl", |options| crawl::run(&options.crawl)),
+    ("render", |_| render::run()),
+    ("providers", |_| providers::run()),
+    ("unlimited", |_| unlimited::run()),
+    ("pipelines", |_| pipelines::run()),
+    ("quality", |options| quality::run(&options.quality)),
+    ("extremes", |_| extremes::run()),
 ];
 
 fn main() -> anyhow::Result<()> {
-    // What begins with dashes is for a benchmark itself.
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
-        .collect();
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|name| BENCHES.iter().all(|(known, _)| known != name))
-    {
-        let names: Vec<_> = BENCHES.iter().map(|(name, _)| *name).collect();
-        anyhow::bail!(
-            "there is no benchmark `{unknown}`; there are {}",
-            names.join(", ")
-        );
-    }
-    if quality::is_worker() {
-        // A program reads what it prints.
-        return quality::run();
+    let options = Options::parse();
+    if options.quality.is_worker() {
+        // The scorer parses stdout, so nothing else may be printed.
+        return quality::run(&options.quality);
     }
     for (name, run) in BENCHES {
-        if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
+        if options.names.is_empty() || options.names.iter().any(|wanted| wanted == name) {
             println!("\n== {name}");
-            run()?;
+            run(&options)?;
         }
     }
     Ok(())

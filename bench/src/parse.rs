@@ -1,4 +1,5 @@
-//! How fast pages are parsed into the arrays and scanned for links, beside html5ever's tokenizer and scraper's tree, and that it stays linear.
+//! HTML parsing into the document arrays and the link scan: throughput compared with html5ever's
+//! tokenizer and scraper's tree, and whether parse time stays linear in the input.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -12,16 +13,16 @@ use url::Url;
 
 use crate::{corpus, table};
 
-/// Runs over all pages whose median counts.
+/// Runs over all pages; the median is reported.
 const RUNS: usize = 9;
 
-/// Prints both tables.
+/// Prints throughput and scaling.
 pub(crate) fn run() -> anyhow::Result<()> {
     let pages = corpus::texts()?;
     let bytes: usize = pages.iter().map(String::len).sum();
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     let [mut tokens, mut scrapers, mut arrays, mut links] = [const { Vec::new() }; 4];
-    // Side by side, so that other work on the machine slows all alike.
+    // Interleaved, so that other load on the machine affects all of them alike.
     for _ in 0..RUNS {
         tokens.push(timed(&pages, tokenize));
         scrapers.push(timed(&pages, |page| {
@@ -31,9 +32,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         links.push(timed(&pages, find_links));
     }
     for (name, times) in [
-        ("html5ever tokenizer alone", tokens),
-        ("scraper's tree", scrapers),
-        ("arrays", arrays),
+        ("html5ever tokenizer only", tokens),
+        ("scraper tree", scrapers),
+        ("document arrays", arrays),
         ("link scan", links),
     ] {
         println!("{name:<28} {:7.1} MB/s", rate(table::median(times)));
@@ -42,9 +43,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A page made of so many parts.
+/// Builds a page of `n` parts.
 type Generator = fn(usize) -> String;
 
+/// Parse times of generated pages of n, 2n and 4n parts.
 fn linearity() -> String {
     let rows: [(&str, usize, Generator); 5] = [
         ("depth", 25_000, |n| "<div>".repeat(n)),
@@ -61,7 +63,7 @@ fn linearity() -> String {
             format!("<p a='{}'>", "x".repeat(n))
         }),
     ];
-    let mut table = String::from("milliseconds for            n        n       2n       4n\n");
+    let mut table = String::from("parse time in ms            n        n       2n       4n\n");
     for (name, n, page) in rows {
         let times = [n, 2 * n, 4 * n].map(|n| {
             let page = [page(n)];
@@ -75,7 +77,7 @@ fn linearity() -> String {
 
 fn ours(page: &str) {
     let url = Url::parse("https://site.example/page").expect("a URL");
-    // A page over a limit ends early, which is measured too.
+    // Parsing stops early on a page beyond a limit; that is measured as well.
     let _ = black_box(parse(page, &url, "text/html", &ParseLimits::default()));
 }
 

@@ -1,4 +1,4 @@
-//! Providers: what an adapter costs a page, and many pages in flight through slow services.
+//! Providers: adapter time per page, and throughput with many pages in flight at slow services.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use trawl_tests::{ServerProcess, VendorServer, World};
 
 use crate::table::{self, Row};
 
-/// Calls before measuring, and calls measured.
+/// Warm-up calls, and measured calls.
 const WARM_UP: u32 = 300;
 const CALLS: usize = 3_000;
-/// Body of the page.
+/// Size of the page's body.
 const BODY_BYTES: usize = 100_000;
-/// What start and resume may cost with a raw body, in microseconds.
+/// Goal for `start` plus `resume` with a raw body, in microseconds.
 const ADAPTER_AT_MOST: f64 = 120.0;
-/// Pages in flight, how long a service takes for one, and between which moments pages are counted.
+/// Pages in flight, response time of the service, and start and end of the counting window.
 const IN_FLIGHT: usize = 200;
 const SERVICE_TIME: Duration = Duration::from_secs(1);
 const WINDOW: (Duration, Duration) = (Duration::from_secs(4), Duration::from_secs(16));
 
-/// Prints the cost of the adapters that get a raw body and of one that gets JSON, then pages a second.
+/// Prints the time of each adapter that needs one exchange, then the throughput.
 pub(crate) fn run() -> anyhow::Result<()> {
     let world = World::new();
     let plugins = Plugins::start(PluginsConfig {
@@ -47,10 +47,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
             "provider_7",
         ]
         .contains(&name.as_str());
-        let form = if is_raw { " raw" } else { " of JSON" };
+        let form = if is_raw { "raw body" } else { "JSON" };
         rows.push(Row {
             name: format!(
-                "{name}: start {start:.0} µs + resume with {} KB{form}",
+                "{name}: start {start:.0} µs + resume, {} KB {form}",
                 bytes / 1_000
             ),
             median: start + resume,
@@ -62,7 +62,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     in_flight()
 }
 
-/// Median microseconds of both calls, and bytes of the reply; `None` for an adapter that needs more than one exchange.
+/// Median of each call in microseconds, and the size of the reply; `None` for an adapter that needs
+/// more than one exchange.
 fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usize)>> {
     let name = &plugin.info().name;
     let task = Task {
@@ -74,13 +75,13 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
         ..Task::new("http://shop.example/page", "http://vendor.test")
     };
     let Step::Send(exchange) = plugin.start(&task)? else {
-        anyhow::bail!("`{name}` sends nothing")
+        anyhow::bail!("`{name}` sends no request")
     };
     let vendors = all();
     let vendor = vendors
         .iter()
         .find(|vendor| vendor.name() == name)
-        .context("a vendor")?;
+        .context("the adapter has no fake vendor")?;
     let reply = reply(vendor.as_ref(), &exchange.request)?;
     let resumed = plugin.resume(&task, &exchange.memo, &reply)?;
     if !matches!(resumed, Step::Done(_)) {
@@ -91,7 +92,7 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
     Ok(Some((start, resume, reply.body.len())))
 }
 
-/// The vendor's own reply with the page's body made as large as a usual page.
+/// The fake vendor's reply, with the body enlarged to [`BODY_BYTES`].
 fn reply(
     vendor: &dyn Vendor,
     request: &trawl_sdk::provider::Request,
@@ -135,15 +136,12 @@ fn reply(
     }
     let answered = vendor.answer(&asked);
     let text = String::from_utf8_lossy(&answered.body).into_owned();
-    let body = match text.trim_start().starts_with('{') {
-        // Where the vendor put the page into JSON as text. One in base64 stays as small as the fake has it.
-        true => text
-            .replace(
-                "<h1>Fish</h1>",
-                &format!("<h1>Fish</h1>{}", "<p>cod</p>".repeat(BODY_BYTES / 10)),
-            )
-            .into_bytes(),
-        false => "<p>cod</p>".repeat(BODY_BYTES / 10).into_bytes(),
+    let filler = "<p>cod</p>".repeat(BODY_BYTES / 10);
+    let body = if text.trim_start().starts_with('{') {
+        // The page is a JSON string. A page in base64 does not match and keeps its size.
+        text.replace("<h1>Fish</h1>", &format!("<h1>Fish</h1>{filler}"))
+    } else {
+        filler
     };
     Ok(Reply {
         status: answered.status,
@@ -152,27 +150,28 @@ fn reply(
             .iter()
             .map(|(name, value)| (name.to_lowercase(), value.clone()))
             .collect(),
-        body: Cow::Owned(body),
+        body: Cow::Owned(body.into_bytes()),
         elapsed_ms: 900,
     })
 }
 
+/// Median time of a call in microseconds.
 fn median(mut call: impl FnMut()) -> f64 {
     for _ in 0..WARM_UP {
         call();
     }
     let mut times: Vec<Duration> = (0..CALLS)
         .map(|_| {
-            let begun = Instant::now();
+            let started = Instant::now();
             call();
-            begun.elapsed()
+            started.elapsed()
         })
         .collect();
     times.sort_unstable();
     times[times.len() / 2].as_secs_f64() * 1e6
 }
 
-/// Pages a second with many in flight through services that take a second each, and the memory it takes.
+/// Prints pages/s and peak memory with [`IN_FLIGHT`] pages at services that take a second each.
 fn in_flight() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -183,28 +182,30 @@ fn in_flight() -> anyhow::Result<()> {
         let mut world = World::new();
         world.use_vendors(vendors.address, &[]);
         let server = Arc::new(ServerProcess::start(world));
-        let numbers: Arc<AtomicUsize> = Arc::default();
+        let next_page: Arc<AtomicUsize> = Arc::default();
         let body = |n: usize| {
             serde_json::json!({
-                "url": format!("http://127.0.0.1:9/page?{n}"), "request": "http", "return_format": "raw",
+                "url": format!("http://127.0.0.1:9/page?{n}"),
+                "request": "http",
+                "return_format": "raw",
                 "router": {"mode": "first", "provider": "provider_2", "token": GOOD_KEY},
             })
         };
         server.page(body(0)).await;
         let before = server.peak_kib();
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut tasks = Vec::new();
         for worker in 0..IN_FLIGHT {
-            let (server, numbers) = (Arc::clone(&server), Arc::clone(&numbers));
+            let (server, next_page) = (Arc::clone(&server), Arc::clone(&next_page));
             tasks.push(tokio::spawn(async move {
-                // Callers do not come in step.
+                // Staggered, so that requests do not arrive in bursts.
                 tokio::time::sleep(SERVICE_TIME * worker as u32 / IN_FLIGHT as u32).await;
                 let (mut counted, mut failed) = (0, 0);
-                while begun.elapsed() < WINDOW.1 {
-                    let n = numbers.fetch_add(1, Ordering::Relaxed);
+                while started.elapsed() < WINDOW.1 {
+                    let n = next_page.fetch_add(1, Ordering::Relaxed);
                     let entry = server.page(body(n)).await;
                     failed += usize::from(entry["costs"]["vendor"]["provider"] != "provider_2");
-                    let at = begun.elapsed();
+                    let at = started.elapsed();
                     counted += usize::from(at >= WINDOW.0 && at < WINDOW.1);
                 }
                 (counted, failed)
@@ -214,13 +215,15 @@ fn in_flight() -> anyhow::Result<()> {
         let early = server.peak_kib();
         let (mut counted, mut failed) = (0, 0);
         for task in tasks {
-            let (of_worker, failures) = task.await?;
-            counted += of_worker;
-            failed += failures;
+            let (counted_by_task, failed_by_task) = task.await?;
+            counted += counted_by_task;
+            failed += failed_by_task;
         }
         let per_second = counted as f64 / (WINDOW.1 - WINDOW.0).as_secs_f64();
         println!(
-            "{IN_FLIGHT} in flight through services of {} s: {per_second:.0} pages/s (at least 190), failed {failed}, peak memory {} MiB before, {} MiB after {} s, {} MiB at the end",
+            "{IN_FLIGHT} in flight, services that take {} s: {per_second:.0} pages/s \
+             (goal: at least 190), {failed} failed; peak memory {} MiB before, \
+             {} MiB after {} s, {} MiB at the end",
             SERVICE_TIME.as_secs(),
             before / 1024,
             early / 1024,

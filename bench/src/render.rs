@@ -1,5 +1,5 @@
-//! Pages made by JavaScript: Trawl beside playwright-core on the same browser, what `smart` costs and how often it errs, and
-//! what a tab takes.
+//! JavaScript-rendered pages: Trawl compared with playwright-core on the same browser, memory per
+//! tab, and the overhead and error rate of `smart`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,22 +15,23 @@ use crate::corpus;
 use crate::scrape::{wrk, wrk_script};
 use crate::servers::{Nginx, Trawl};
 
-/// Pages of each measurement.
+/// Pages per measurement.
 const PAGES: usize = 32;
 const CONCURRENCIES: [usize; 3] = [1, 4, 8];
 const ROUNDS: usize = 3;
-/// Seconds of load by wrk in each round.
+/// Duration of each wrk round.
 const SECONDS: u32 = 8;
-/// The page that is rendered, and what stands on it when it is whole.
+/// The rendered page, and a text that it contains once it is complete.
 const PAGE: &str = "/react/";
 const TEXT: &str = "20 lamps are on sale at Lantern Lane this week.";
 /// Browsers in the order in which the server looks for them.
 const BROWSERS: [&str; 2] = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 
+/// Prints cold start, throughput, memory per tab, and overhead and error rate of `smart`.
 pub(crate) fn run() -> anyhow::Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let pages = target.join("apps").canonicalize();
-    let pages = pages.context("the pages are not built: cargo xtask apps")?;
+    let pages = pages.context("the test pages are not built: cargo xtask apps")?;
     let browsers = BROWSERS.map(PathBuf::from).into_iter();
     let browser = browsers.into_iter().find(|path| path.is_file());
     let browser = browser.context("no browser: apt-get install chromium-headless-shell")?;
@@ -38,45 +39,50 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let nginx = Nginx::start(folder.path(), &pages)?;
     let trawl = Trawl::start(folder.path())?;
     let url = format!("{}{PAGE}", nginx.base);
-    // Plugins are compiled before the clock starts.
+    // Warm-up without the browser.
     scrape(
         &trawl,
         &json!({"url": url, "request": "http", "return_format": "text"}),
     )?;
     let cold = Instant::now();
-    whole(&trawl, &url)?;
+    render_once(&trawl, &url)?;
     println!(
-        "from cold start to the first page {} ms",
+        "first page with browser start: {} ms",
         cold.elapsed().as_millis()
     );
-    beside_peer(&trawl, &url, &browser, &target.join("apps-build/peer.mjs"))?;
+    compare_with_playwright(&trawl, &url, &browser, &target.join("apps-build/peer.mjs"))?;
     tab_memory(&trawl, &url)?;
     error_rates(&trawl, &nginx)?;
     drop((trawl, nginx));
     smart_cost()
 }
 
-/// Pages a second and latencies of both, in turn, medians of the rounds by pages a second.
-fn beside_peer(trawl: &Trawl, url: &str, browser: &Path, peer: &Path) -> anyhow::Result<()> {
+/// Prints pages/s and latencies of both, measured alternately: the rounds with the median rate.
+fn compare_with_playwright(
+    trawl: &Trawl,
+    url: &str,
+    browser: &Path,
+    peer: &Path,
+) -> anyhow::Result<()> {
     println!(
-        "{:<24} {:>9} {:>9} {:>9} {:>9}",
-        "page by React", "pages/s", "p50 ms", "p95 ms", "not whole"
+        "{:<24} {:>9} {:>9} {:>9} {:>10}",
+        "React page, concurrency", "pages/s", "p50 ms", "p95 ms", "incomplete"
     );
     for concurrency in CONCURRENCIES {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            ours.push(many(trawl, url, concurrency)?);
-            theirs.push(peer_run(browser, peer, url, concurrency)?);
+            ours.push(trawl_run(trawl, url, concurrency)?);
+            theirs.push(playwright_run(browser, peer, url, concurrency)?);
         }
         let (ours, theirs) = (median(ours), median(theirs));
         for (name, load) in [("Trawl", &ours), ("playwright-core", &theirs)] {
             println!(
-                "{:<24} {:>9.2} {:>9.0} {:>9.0} {:>9}",
-                format!("{name}, {concurrency} at once"),
+                "{:<24} {:>9.2} {:>9.0} {:>9.0} {:>10}",
+                format!("{name}, {concurrency}"),
                 load.per_second,
                 load.p50_ms,
                 load.p95_ms,
-                load.not_whole
+                load.n_incomplete
             );
         }
         println!("ratio {:.2}", ours.per_second / theirs.per_second);
@@ -84,23 +90,25 @@ fn beside_peer(trawl: &Trawl, url: &str, browser: &Path, peer: &Path) -> anyhow:
     Ok(())
 }
 
-/// What was measured of a number of pages.
+/// Result of one run.
 struct Load {
     per_second: f64,
     p50_ms: f64,
     p95_ms: f64,
-    not_whole: usize,
+    n_incomplete: usize,
 }
 
+/// The run with the median rate.
 fn median(mut rounds: Vec<Load>) -> Load {
     rounds.sort_by(|a, b| a.per_second.total_cmp(&b.per_second));
     rounds.swap_remove(rounds.len() / 2)
 }
 
-fn many(trawl: &Trawl, url: &str, concurrency: usize) -> anyhow::Result<Load> {
+/// Renders [`PAGES`] pages with Trawl.
+fn trawl_run(trawl: &Trawl, url: &str, concurrency: usize) -> anyhow::Result<Load> {
     let body = json!({"url": url, "request": "browser", "return_format": "text", "cache": false});
     let run = |pages: usize| -> anyhow::Result<(Vec<f64>, usize)> {
-        let (left, not_whole) = (AtomicUsize::new(pages), AtomicUsize::new(0));
+        let (left, n_incomplete) = (AtomicUsize::new(pages), AtomicUsize::new(0));
         let take = || {
             left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
                 left.checked_sub(1)
@@ -110,13 +118,13 @@ fn many(trawl: &Trawl, url: &str, concurrency: usize) -> anyhow::Result<Load> {
             let work = || -> anyhow::Result<Vec<f64>> {
                 let mut times = Vec::new();
                 while take().is_ok() {
-                    let begun = Instant::now();
+                    let started = Instant::now();
                     let entry = scrape(trawl, &body)?;
-                    times.push(begun.elapsed().as_secs_f64() * 1e3);
-                    let is_whole = entry["content"]
+                    times.push(started.elapsed().as_secs_f64() * 1e3);
+                    let is_complete = entry["content"]
                         .as_str()
                         .is_some_and(|text| text.contains(TEXT));
-                    not_whole.fetch_add(usize::from(!is_whole), Ordering::SeqCst);
+                    n_incomplete.fetch_add(usize::from(!is_complete), Ordering::SeqCst);
                 }
                 Ok(times)
             };
@@ -125,24 +133,30 @@ fn many(trawl: &Trawl, url: &str, concurrency: usize) -> anyhow::Result<Load> {
             for worker in workers {
                 times.extend(worker.join().expect("a worker does not panic")?);
             }
-            Ok((times, not_whole.load(Ordering::SeqCst)))
+            Ok((times, n_incomplete.load(Ordering::SeqCst)))
         })
     };
-    // As many pages as run at once are loaded before the clock starts, as the peer does.
+    // Warm-up: one page per concurrent worker, as in the playwright script.
     run(concurrency)?;
-    let begun = Instant::now();
-    let (mut times, not_whole) = run(PAGES)?;
-    let seconds = begun.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let (mut times, n_incomplete) = run(PAGES)?;
+    let seconds = started.elapsed().as_secs_f64();
     times.sort_by(f64::total_cmp);
     Ok(Load {
         per_second: PAGES as f64 / seconds,
         p50_ms: times[times.len() / 2],
         p95_ms: times[times.len() * 95 / 100],
-        not_whole,
+        n_incomplete,
     })
 }
 
-fn peer_run(browser: &Path, peer: &Path, url: &str, concurrency: usize) -> anyhow::Result<Load> {
+/// Renders [`PAGES`] pages with the playwright-core script.
+fn playwright_run(
+    browser: &Path,
+    peer: &Path,
+    url: &str,
+    concurrency: usize,
+) -> anyhow::Result<Load> {
     let output = Command::new("node")
         .arg(peer)
         .arg(browser)
@@ -154,25 +168,33 @@ fn peer_run(browser: &Path, peer: &Path, url: &str, concurrency: usize) -> anyho
             TEXT,
         ])
         .output()
-        .context("`node` does not run: apt-get install nodejs npm")?;
-    let told: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("the peer said: {}", String::from_utf8_lossy(&output.stderr)))?;
+        .context("cannot run `node`: apt-get install nodejs npm")?;
+    let result: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        format!("the playwright script failed: {stderr}")
+    })?;
     let number = |name: &str| {
-        told[name]
+        result[name]
             .as_f64()
-            .with_context(|| format!("the peer tells no `{name}`"))
+            .with_context(|| format!("the playwright script printed no `{name}`"))
     };
     Ok(Load {
         per_second: number("pages")? / number("seconds")?,
         p50_ms: number("p50_ms")?,
         p95_ms: number("p95_ms")?,
-        not_whole: number("without_text")? as usize,
+        n_incomplete: number("without_text")? as usize,
     })
 }
 
-/// Private memory of the browser with eight pages open, above that with one, for each.
+/// Prints the browser's private memory with one page open, and per further page with eight open.
 fn tab_memory(trawl: &Trawl, url: &str) -> anyhow::Result<()> {
-    let body = json!({"url": url, "request": "browser", "return_format": "empty", "cache": false, "wait_for": 5_000});
+    let body = json!({
+        "url": url,
+        "request": "browser",
+        "return_format": "empty",
+        "cache": false,
+        "wait_for": 5_000,
+    });
     let mut totals = Vec::new();
     for tabs in [1, 8] {
         let total = std::thread::scope(|scope| {
@@ -185,14 +207,15 @@ fn tab_memory(trawl: &Trawl, url: &str) -> anyhow::Result<()> {
         totals.push(total);
     }
     println!(
-        "browser with one page {} MiB, each further page {} MiB",
+        "browser memory: {} MiB with one page, {} MiB per further page",
         totals[0],
         (totals[1] - totals[0]) / 7
     );
     Ok(())
 }
 
-/// How often `smart` decides wrongly: pages that carry their text, and pages that do not.
+/// Prints how often `smart` renders a static page, and how often it fails to render a page that
+/// needs JavaScript.
 fn error_rates(trawl: &Trawl, apps: &Nginx) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &corpus::root()?)?;
@@ -201,26 +224,27 @@ fn error_rates(trawl: &Trawl, apps: &Nginx) -> anyhow::Result<()> {
         Ok(scrape(trawl, &body)?["metadata"]["rendered_by"] == "browser")
     };
     let static_pages = corpus::pages()?;
-    let mut for_nothing = 0;
+    let mut n_needless = 0;
     for page in &static_pages {
-        for_nothing += usize::from(rendered(format!("{}/{}", nginx.base, page.display()))?);
+        n_needless += usize::from(rendered(format!("{}/{}", nginx.base, page.display()))?);
     }
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/apps/expected.json");
     let list: Vec<Value> = serde_json::from_slice(&std::fs::read(list)?)?;
-    let mut missed = 0;
+    let mut n_missed = 0;
     for page in &list {
-        let path = page["path"].as_str().context("a path")?;
-        missed += usize::from(!rendered(format!("{}{path}", apps.base))?);
+        let path = page["path"].as_str().context("a test page has no `path`")?;
+        n_missed += usize::from(!rendered(format!("{}{path}", apps.base))?);
     }
     println!(
-        "smart: {for_nothing} of {} pages with their text were rendered, {missed} of {} without it were not",
+        "smart: rendered {n_needless} of {} static pages, \
+         did not render {n_missed} of {} JavaScript pages",
         static_pages.len(),
         list.len()
     );
     Ok(())
 }
 
-/// Static pages as markdown by `smart` beside `http`, in turn.
+/// Prints the time that `smart` adds to `http` on static pages, measured alternately.
 fn smart_cost() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &corpus::root()?)?;
@@ -237,41 +261,43 @@ fn smart_cost() -> anyhow::Result<()> {
     ratios.sort_by(f64::total_cmp);
     let median = ratios[ratios.len() / 2];
     println!(
-        "smart on static pages takes {:+.1} % of http's time more, promised at most 3 %",
+        "smart on static pages: {:+.1} % time compared with http (goal: at most +3 %)",
         (median - 1.0) * 100.0
     );
     Ok(())
 }
 
-fn whole(trawl: &Trawl, url: &str) -> anyhow::Result<()> {
+/// Renders the page once and checks that it is complete.
+fn render_once(trawl: &Trawl, url: &str) -> anyhow::Result<()> {
     let entry = scrape(
         trawl,
         &json!({"url": url, "request": "browser", "return_format": "text"}),
     )?;
     let text = entry["content"].as_str().unwrap_or_default();
-    anyhow::ensure!(text.contains(TEXT), "the page is not whole: {entry}");
+    anyhow::ensure!(text.contains(TEXT), "the page is incomplete: {entry}");
     Ok(())
 }
 
-/// The one entry of a `/scrape`, over a connection of its own.
+/// Requests one page from `/scrape` over a new connection and returns its entry.
 fn scrape(trawl: &Trawl, body: &Value) -> anyhow::Result<Value> {
     let body = body.to_string();
-    let address = trawl.base.trim_start_matches("http://");
-    let mut stream = TcpStream::connect(address)?;
+    let host = trawl.base.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(host)?;
     write!(
         stream,
-        "POST /scrape HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n{body}",
+        "POST /scrape HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\
+         Accept-Encoding: identity\r\nConnection: close\r\n\r\n{body}",
         trawl.key,
         body.len()
     )?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
     let text = String::from_utf8_lossy(&answer);
-    // Chunks of a short answer stand between its braces and their sizes.
+    // The entry is one chunk: cutting at its braces drops headers, chunk sizes and array brackets.
     let (from, to) = (
-        text.find('{').context("an entry")?,
-        text.rfind('}').context("an entry")?,
+        text.find('{').context("the response has no entry")?,
+        text.rfind('}').context("the response has no entry")?,
     );
-    serde_json::from_str(&text[from..=to]).with_context(|| format!("the answer was: {text}"))
+    serde_json::from_str(&text[from..=to]).with_context(|| format!("invalid response: {text}"))
 }

@@ -1,4 +1,5 @@
-//! `/scrape` under load: nginx, Trawl and wrk on the same machine, then the same with a plugin reloaded in the middle.
+//! `/scrape` under load: nginx, Trawl and wrk on the same machine; then plugin reloads under that
+//! load.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ const SECONDS: u32 = 10;
 const ROUNDS: usize = 3;
 const RELOADS: u32 = 5;
 
-/// Prints pages a second, latencies, failures and the server's peak memory; then the time a reload takes under that load.
+/// Prints pages/s, latencies, failures and peak memory, then the reload time under the same load.
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &corpus::root()?)?;
@@ -37,7 +38,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     reload(&script, &trawl)
 }
 
-/// Changes one plugin's limits in `plugins.toml` under load and waits for the new generation, again and again.
+/// Repeatedly changes a plugin's limits in `plugins.toml` under load and waits for the new
+/// generation.
 fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
     let manifest = std::fs::read_to_string(&trawl.manifest)?;
     std::thread::scope(|scope| {
@@ -70,15 +72,19 @@ fn reload(script: &Path, trawl: &Trawl) -> anyhow::Result<()> {
     })
 }
 
-/// The manifest with a time limit for markdown that no other round has: only a real change makes a new generation.
+/// The manifest with a time limit for markdown that is unique to the round: only an actual change
+/// creates a new generation.
 fn with_other_limit(manifest: &str, round: u32) -> anyhow::Result<String> {
     const ENTRY: &str = "name = \"markdown\"\n";
-    anyhow::ensure!(manifest.contains(ENTRY), "plugins.toml names no `markdown`");
+    anyhow::ensure!(
+        manifest.contains(ENTRY),
+        "`plugins.toml` has no plugin `markdown`"
+    );
     let limits = format!("{ENTRY}limits = {{ time_ms = {} }}\n", 5_000 + round);
     Ok(manifest.replacen(ENTRY, &limits, 1))
 }
 
-/// What wrk reports.
+/// Result of a wrk run.
 pub(crate) struct Load {
     pub(crate) per_second: f64,
     pub(crate) p50_ms: f64,
@@ -86,12 +92,12 @@ pub(crate) struct Load {
     pub(crate) failed: u64,
 }
 
-/// Runs wrk; the script's `done` prints one line for us.
+/// Runs wrk with [`CONNECTIONS`] connections.
 pub(crate) fn wrk(script: &Path, base: &str, seconds: u32) -> anyhow::Result<Load> {
     wrk_at(script, base, seconds, CONNECTIONS)
 }
 
-/// [`wrk`] with so many connections.
+/// Runs wrk and parses the line that the script's `done` prints.
 pub(crate) fn wrk_at(
     script: &Path,
     base: &str,
@@ -110,15 +116,15 @@ pub(crate) fn wrk_at(
         .arg(script)
         .arg(format!("{base}/scrape"))
         .output()
-        .context("`wrk` does not run: apt-get install wrk nginx-light")?;
+        .context("cannot run `wrk`: apt-get install wrk nginx-light")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("RESULT "))
-        .with_context(|| format!("wrk said:\n{text}"))?;
+        .with_context(|| format!("wrk printed no result:\n{text}"))?;
     let numbers: Vec<f64> = line.split(' ').map(str::parse).collect::<Result<_, _>>()?;
     let [per_second, p50_ms, p99_ms, failed] = numbers[..] else {
-        anyhow::bail!("wrk said `{line}`")
+        anyhow::bail!("wrk printed `{line}`")
     };
     Ok(Load {
         per_second,
@@ -128,7 +134,8 @@ pub(crate) fn wrk_at(
     })
 }
 
-/// A request a page of the corpus, in turn. A failed page counts as a failed request.
+/// Writes a script that requests the pages of the corpus in turn. A failed page counts as a failed
+/// request.
 pub(crate) fn wrk_script(
     folder: &Path,
     key: &str,
@@ -143,29 +150,29 @@ pub(crate) fn wrk_script(
         )
     });
     let path = folder.join(format!("{request}.lua"));
-    write_wrk_script(&path, key, bodies, Answers::Read)?;
+    write_wrk_script(&path, key, bodies, FailureCheck::Bodies)?;
     Ok(path)
 }
 
-/// What wrk does with answers.
+/// How wrk counts failures.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answers {
-    /// Looks for failed pages in each, which takes as long as a request does.
-    Read,
-    /// Counts them by their status; failed pages are in the server's metrics.
-    Counted,
+pub(crate) enum FailureCheck {
+    /// Searches each body for failed pages, which takes about as long as the request.
+    Bodies,
+    /// Checks the status only; failed pages are in the server's metrics.
+    Statuses,
 }
 
-/// Writes a script that sends these bodies in turn.
+/// Writes a script that sends the given bodies in turn.
 pub(crate) fn write_wrk_script(
     path: &Path,
     key: &str,
     bodies: impl Iterator<Item = String>,
-    answers: Answers,
+    check: FailureCheck,
 ) -> anyhow::Result<()> {
-    let (response, statuses) = match answers {
-        Answers::Read => ("response = read", ""),
-        Answers::Counted => ("", " + summary.errors.status"),
+    let (response, statuses) = match check {
+        FailureCheck::Bodies => ("response = read", ""),
+        FailureCheck::Statuses => ("", " + summary.errors.status"),
     };
     let mut script = String::from("local bodies = {\n");
     for body in bodies {

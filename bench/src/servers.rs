@@ -1,4 +1,4 @@
-//! The servers that are measured: nginx with pages, and Trawl as its operator starts it.
+//! Servers under test: nginx with static pages, and Trawl started as an operator starts it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,34 +7,38 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::corpus;
 
-/// A process of ours, ended with this value.
+/// A child process, killed when this value is dropped.
 pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Already ended is as good as ended now.
+        // Fails only if the process has exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// nginx with one folder.
+/// nginx serving one folder.
 pub(crate) struct Nginx {
     pub(crate) base: String,
     _process: Running,
 }
 
 impl Nginx {
+    /// Serves `root` on a free port; configuration and log go into `folder`.
     pub(crate) fn start(folder: &Path, root: &Path) -> anyhow::Result<Self> {
         let port = free_port()?;
-        let here = folder.display();
+        let temporary = folder.display();
         let config = format!(
-            "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.log; user root;\n\
+            "daemon off; master_process off; user root;\n\
+             pid {temporary}/nginx.pid; error_log {temporary}/nginx.log;\n\
              events {{ worker_connections 1024; }}\n\
-             http {{ access_log off; sendfile on; keepalive_requests 100000; types {{ text/html html; text/javascript js; application/json json; }}\n\
-             client_body_temp_path {here}/n1; proxy_temp_path {here}/n2; fastcgi_temp_path {here}/n3; uwsgi_temp_path {here}/n4; scgi_temp_path {here}/n5;\n\
+             http {{ access_log off; sendfile on; keepalive_requests 100000;\n\
+             types {{ text/html html; text/javascript js; application/json json; }}\n\
+             client_body_temp_path {temporary}/n1; proxy_temp_path {temporary}/n2;\n\
+             fastcgi_temp_path {temporary}/n3; uwsgi_temp_path {temporary}/n4;\n\
+             scgi_temp_path {temporary}/n5;\n\
              server {{ listen 127.0.0.1:{port}; root {}; }} }}\n",
             root.display()
         );
@@ -44,7 +48,7 @@ impl Nginx {
             .arg("-c")
             .arg(&path)
             .spawn()
-            .context("`nginx` does not run: apt-get install nginx-light wrk")?;
+            .context("cannot run `nginx`: apt-get install nginx-light wrk")?;
         wait_for(port)?;
         Ok(Self {
             base: format!("http://127.0.0.1:{port}"),
@@ -53,7 +57,7 @@ impl Nginx {
     }
 }
 
-/// `trawl serve` and an account with money on it.
+/// A `trawl serve` process with a funded account.
 pub(crate) struct Trawl {
     pub(crate) base: String,
     pub(crate) key: String,
@@ -63,12 +67,13 @@ pub(crate) struct Trawl {
 }
 
 impl Trawl {
+    /// Starts a server whose data directory and configuration are in `folder`.
     pub(crate) fn start(folder: &Path) -> anyhow::Result<Self> {
         Self::start_with(folder, "")
     }
 
-    /// The same with more lines of configuration.
-    pub(crate) fn start_with(folder: &Path, more: &str) -> anyhow::Result<Self> {
+    /// [`Self::start`] with additional lines of configuration.
+    pub(crate) fn start_with(folder: &Path, extra_config: &str) -> anyhow::Result<Self> {
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .context("bench has a parent folder")?;
@@ -84,7 +89,7 @@ impl Trawl {
         std::fs::write(
             &config,
             format!(
-                "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{more}"
+                "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
             ),
         )?;
         let data = folder.join("data");
@@ -97,13 +102,13 @@ impl Trawl {
         let account: serde_json::Value =
             serde_json::from_slice(&account.stdout).with_context(|| {
                 format!(
-                    "account create said: {}",
+                    "`trawl account create` failed: {}",
                     String::from_utf8_lossy(&account.stderr)
                 )
             })?;
         let key = account["api_key"]
             .as_str()
-            .context("account create gives a key")?
+            .context("`trawl account create` printed no `api_key`")?
             .to_owned();
         let port = free_port()?;
         let mut process = Command::new(&binary)
@@ -143,13 +148,15 @@ impl Trawl {
         })
     }
 
-    /// CPU time of the process since it began, all threads.
+    /// CPU time of all threads since the process started.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
-        /// Clock ticks a second in `/proc`, on every machine that Linux runs on.
+        /// Clock ticks per second in `/proc`; user space sees 100 on every Linux architecture.
         const TICKS: u64 = 100;
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
-        let (_, fields) = stat.rsplit_once(") ").context("a line of /proc/PID/stat")?;
-        // User and system time are fields 14 and 15 of the line; the name, which is cut off, is field 2.
+        let (_, fields) = stat
+            .rsplit_once(") ")
+            .context("`/proc/PID/stat` has no process name")?;
+        // proc(5): user and system time are fields 14 and 15. Fields 1 and 2 are cut off here.
         let ticks: Vec<u64> = fields
             .split(' ')
             .skip(11)
@@ -161,18 +168,19 @@ impl Trawl {
         ))
     }
 
-    /// What `trawl account … --json` says of its data directory.
+    /// Output of `trawl account … --json` for this server's data directory.
     pub(crate) fn account(&self, arguments: &[&str]) -> anyhow::Result<serde_json::Value> {
         let output = Command::new(binary()?)
             .args(["account", "--json", "--data"])
             .arg(&self.data)
             .args(arguments)
             .output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?}: {said}"))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("`trawl account` with {arguments:?} failed: {stderr}"))
     }
 
-    /// Pages that failed since it began, as `/metrics` has them.
+    /// Number of failed pages since the start, from `/metrics`.
     pub(crate) fn failed_pages(&self) -> anyhow::Result<u64> {
         let url = format!("{}/metrics", self.base);
         let output = Command::new("curl").args(["-s", &url]).output()?;
@@ -183,32 +191,48 @@ impl Trawl {
         Ok(count.map_or(Ok(0), str::parse)?)
     }
 
-    /// Bytes of all files in the data directory.
+    /// Total size of the files in the data directory.
     pub(crate) fn stored_bytes(&self) -> anyhow::Result<u64> {
         let mut folders = vec![self.data.clone()];
         let mut bytes = 0;
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
-                match entry.file_type()?.is_dir() {
-                    true => folders.push(entry.path()),
-                    false => bytes += entry.metadata()?.len(),
+                if entry.file_type()?.is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    bytes += entry.metadata()?.len();
                 }
             }
         }
         Ok(bytes)
     }
 
-    pub(crate) fn peak_mib(&self) -> anyhow::Result<u64> {
+    /// Memory and threads of the process right now.
+    pub(crate) fn status(&self) -> anyhow::Result<ProcessStatus> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .context("the kernel tells VmHWM")?;
-        Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
+        let number = |name: &str| -> anyhow::Result<u64> {
+            let value = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .with_context(|| format!("`/proc/PID/status` has no `{name}`"))?;
+            Ok(value.trim().trim_end_matches(" kB").parse()?)
+        };
+        Ok(ProcessStatus {
+            peak_kib: number("VmHWM")?,
+            resident_kib: number("VmRSS")?,
+            n_threads: number("Threads")?,
+        })
     }
 
-    /// Private resident memory of the browser's processes: proc(5), `statm` fields 2 and 3 are all and shared pages of 4 KiB.
+    /// Peak RSS since the start.
+    pub(crate) fn peak_mib(&self) -> anyhow::Result<u64> {
+        Ok(self.status()?.peak_kib / 1024)
+    }
+
+    /// Private resident memory of the browser's processes.
+    ///
+    /// proc(5): `statm` fields 2 and 3 are resident and shared pages, of 4 KiB each.
     pub(crate) fn browser_mib(&self) -> anyhow::Result<u64> {
         let server = self.process.0.id().to_string();
         let field = |id: &str, at: usize| {
@@ -220,7 +244,7 @@ impl Trawl {
             let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
             processes.filter_map(|process| process.file_name().into_string().ok())
         };
-        // The browser is a child of the server and leads the group of its own processes.
+        // The browser is a child of the server and the leader of its process group.
         let browsers: Vec<String> = ids()
             .filter(|id| field(id, 1).as_deref() == Some(&server))
             .collect();
@@ -239,6 +263,7 @@ impl Trawl {
         Ok(pages * 4 / 1024)
     }
 
+    /// Generation of the plugin registry, from `GET /plugins`.
     pub(crate) fn generation(&self) -> anyhow::Result<u64> {
         let output = Command::new("curl")
             .args([
@@ -251,16 +276,26 @@ impl Trawl {
         let status: serde_json::Value = serde_json::from_slice(&output.stdout)?;
         status["generation"]
             .as_u64()
-            .context("GET /plugins tells the generation")
+            .context("`GET /plugins` has no `generation`")
     }
 }
 
-/// The server's program.
+/// Memory and threads of a process, from `/proc/PID/status`: see proc(5).
+pub(crate) struct ProcessStatus {
+    /// Peak RSS since the start (`VmHWM`).
+    pub(crate) peak_kib: u64,
+    /// RSS (`VmRSS`).
+    pub(crate) resident_kib: u64,
+    pub(crate) n_threads: u64,
+}
+
+/// Path of the server's executable, beside this program.
 fn binary() -> anyhow::Result<PathBuf> {
-    let binary = corpus::checkout().join("target/release/trawl");
+    let binary = std::env::current_exe()?.with_file_name("trawl");
     anyhow::ensure!(
         binary.is_file(),
-        "`target/release/trawl` is not built: cargo xtask build --release"
+        "`{}` is missing: run `cargo xtask bench`",
+        binary.display()
     );
     Ok(binary)
 }
@@ -271,7 +306,7 @@ fn free_port() -> anyhow::Result<u16> {
         .port())
 }
 
-/// A new data directory has no compiled plugins; requests wait until all are there, and a measurement would begin meanwhile.
+/// Waits until the plugins are compiled: in a new data directory, requests would wait for that.
 fn wait_for_plugins(base: &str) -> anyhow::Result<()> {
     let output = Command::new("curl")
         .args(["-s", "--fail", "--max-time", "120", "-o", "/dev/null"])
@@ -279,17 +314,18 @@ fn wait_for_plugins(base: &str) -> anyhow::Result<()> {
         .output()?;
     anyhow::ensure!(
         output.status.success(),
-        "the server has not loaded its plugins after 120 s"
+        "the server has not loaded its plugins within 120 s"
     );
     Ok(())
 }
 
+/// Waits until a server accepts connections on `port`.
 fn wait_for(port: u16) -> anyhow::Result<()> {
     let started = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
         anyhow::ensure!(
             started.elapsed() < Duration::from_secs(30),
-            "nothing listens on port {port} after 30 s"
+            "no server listens on port {port} after 30 s"
         );
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -1,20 +1,20 @@
-//! One line of results a measurement, with what is promised beside it.
+//! Result tables: one line per measurement with its goal, and the clock they are measured by.
 
 use std::time::Duration;
 
-/// One line of the table.
+/// One line of a table.
 pub(crate) struct Row {
     /// What was measured.
     pub(crate) name: String,
-    /// The median.
+    /// Median of the measurement.
     pub(crate) median: f64,
-    /// Its unit.
+    /// Unit of the median.
     pub(crate) unit: &'static str,
-    /// The most it may be; `None` when nothing is promised.
+    /// The goal: the largest acceptable median, if there is one.
     pub(crate) at_most: Option<f64>,
 }
 
-/// Prints lines under each other.
+/// Prints one line per row.
 pub(crate) fn print(rows: &[Row]) {
     for Row {
         name,
@@ -23,22 +23,22 @@ pub(crate) fn print(rows: &[Row]) {
         at_most,
     } in rows
     {
-        let promise = match at_most {
-            Some(most) if median > most => format!("promised at most {most}: MISSED"),
-            Some(most) => format!("promised at most {most}"),
+        let goal = match at_most {
+            Some(most) if median > most => format!("goal: at most {most}, MISSED"),
+            Some(most) => format!("goal: at most {most}"),
             None => String::new(),
         };
-        println!("{name:<62} {median:>10.2} {unit:<5} {promise}");
+        println!("{name:<62} {median:>10.2} {unit:<5} {goal}");
     }
 }
 
-/// The middle of some times; the upper one of an even number.
+/// Median of the durations; the upper of the two middle ones if their number is even.
 pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
 }
 
-/// CPU time this thread has used: what other work on the machine does not stretch.
+/// CPU time of the calling thread, which other load on the machine barely affects.
 pub(crate) fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(

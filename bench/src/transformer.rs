@@ -1,4 +1,4 @@
-//! The first-party components, loaded as the server loads them, on pages without a server.
+//! Runs the first-party components on pages as the server does, without a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use trawl_plan::OutputPlan;
 use trawl_plugins::{Plugins, PluginsConfig, Registry};
 use url::Url;
 
-/// Time of one page; none comes near it.
+/// Deadline of one page, far above any measured time.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// The loaded components.
+/// The loaded first-party components.
 pub(crate) struct Transformer {
     registry: Arc<Registry>,
 }
 
 impl Transformer {
-    /// Those of the checkout.
+    /// Loads the components that `plugins.toml` of the repository lists.
     pub(crate) fn new(cache: &Path) -> anyhow::Result<Self> {
         let manifest = PathBuf::from("plugins.toml");
         let cache_dir = cache.to_owned();
@@ -34,18 +34,18 @@ impl Transformer {
         })
     }
 
-    /// What a request object asks to make of a page.
+    /// Output plan of a request object.
     pub(crate) fn plan(&self, request: Value) -> anyhow::Result<Arc<OutputPlan>> {
         let mut request = request;
         request["url"] = "page.invalid".into();
         let page = trawl_wire::plan(&request, &*self.registry)?.pop();
-        Ok(page.context("one page")?.output)
+        Ok(page.context("the request has no page")?.output)
     }
 
-    /// The text made of a page, and the CPU time it took.
+    /// Text content of a page, and the CPU time it took.
     ///
     /// # Errors
-    /// A plugin failed, or made no text.
+    /// A plugin failed, or the content is not text.
     pub(crate) fn text(
         &self,
         url: &str,
@@ -62,7 +62,7 @@ impl Transformer {
         }
     }
 
-    /// Everything made of a page, what failed included.
+    /// All outputs of a page, including a failure, and the CPU time they took.
     pub(crate) fn run(
         &self,
         url: &str,

@@ -1,21 +1,26 @@
-//! Lists the SDK's sources and the contract, so that the binary carries what a plugin's author needs.
+//! Embeds the SDK and the contract in the binary, for `trawl plugin new`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Folders that go along, and the endings of their files.
-const CARRIED: [(&str, &str); 3] = [("sdk", "rs"), ("wit", "wit"), ("docs", "md")];
+/// Embedded directories, and the extension of their files.
+const EMBEDDED: [(&str, &str); 3] = [("sdk", "rs"), ("wit", "wit"), ("docs", "md")];
 
-/// The crate below `sdk/` that builds plugins: the binary has it linked.
-const LEFT_OUT: &str = "sdk/build";
+/// The crate below `sdk/` that builds plugins: it is linked into the binary.
+const EXCLUDED: &str = "sdk/build";
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("sdk/Cargo.toml")];
-    for (folder, ending) in CARRIED {
-        println!("cargo::rerun-if-changed={}", root.join(folder).display());
-        collect(&root.join(folder), ending, &root.join(LEFT_OUT), &mut files)?;
+    for (directory, extension) in EMBEDDED {
+        println!("cargo::rerun-if-changed={}", root.join(directory).display());
+        collect(
+            &root.join(directory),
+            extension,
+            &root.join(EXCLUDED),
+            &mut files,
+        )?;
     }
     files.sort();
     let mut list = String::from("&[\n");
@@ -33,12 +38,17 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&variable("OUT_DIR")).join("sdk_files.rs"), list)
 }
 
-fn collect(dir: &Path, ending: &str, left_out: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect(
+    dir: &Path,
+    extension: &str,
+    excluded: &Path,
+    files: &mut Vec<PathBuf>,
+) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
-        if path.is_dir() && path != left_out {
-            collect(&path, ending, left_out, files)?;
-        } else if path.extension().is_some_and(|found| found == ending) {
+        if path.is_dir() && path != excluded {
+            collect(&path, extension, excluded, files)?;
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path);
         }
     }
@@ -47,7 +57,7 @@ fn collect(dir: &Path, ending: &str, left_out: &Path, files: &mut Vec<PathBuf>) 
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "cargo speaks to build scripts through the environment"
+    reason = "cargo passes parameters to build scripts in the environment"
 )]
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_default()

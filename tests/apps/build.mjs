@@ -1,4 +1,4 @@
-// node build.mjs OUT: builds every page into the folder OUT, a tree that any static file server can serve.
+// node build.mjs OUT: builds all pages into the folder OUT, which any static file server can serve.
 import { readFile, mkdir, writeFile, cp, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
@@ -8,16 +8,16 @@ import { compileScript, parse as parseVue } from 'vue/compiler-sfc';
 const [out] = process.argv.slice(2);
 if (!out) throw new Error('usage: node build.mjs OUT');
 
-/** How many letters the endless list has, and how many a page of it. */
+/** Number of letters in the infinite list, and per page of it. */
 const LETTERS = 100;
 const LETTERS_PER_PAGE = 20;
 
-/** Licences that a package used here may have. */
+/** Allowed licences of packages. */
 const LICENCES = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD']);
 
 const { items } = JSON.parse(await readFile('api/items.json', 'utf8'));
 
-/** Bundle → its source and the pages that load it: a server of files needs a copy for every route. */
+/** Bundle → its source and the pages that load it: a static file server needs a copy for every route. */
 const BUNDLES = {
   'react/bundle': {
     source: 'src/react/main.jsx',
@@ -33,7 +33,7 @@ const BUNDLES = {
   'frame/inner/bundle': { source: 'src/frame/inner.js', pages: ['frame/inner/'] },
 };
 
-/** An esbuild plugin for files that a compiler turns into JavaScript. */
+/** An esbuild plugin for files that are compiled to JavaScript. */
 const compiler = (name, filter, compile) => ({
   name,
   setup: ({ onLoad }) =>
@@ -58,7 +58,7 @@ async function write(path, text) {
   await writeFile(file, text);
 }
 
-/** Where a server of files finds a page. */
+/** The file that a static file server serves for a page. */
 const fileOf = (page) => (page.endsWith('/') ? `${page}index.html` : page);
 
 async function bundle(name, source) {
@@ -94,7 +94,7 @@ async function letters() {
   }
 }
 
-/** Refuses a package whose licence is not listed. */
+/** Fails on a package whose licence is not allowed. */
 async function checkLicences() {
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8'));
   for (const [path, { license }] of Object.entries(packages)) {
@@ -102,7 +102,7 @@ async function checkLicences() {
   }
 }
 
-/** Refuses a page that is not there, or whose expected text is in what the server sends. */
+/** Fails on a missing page, and on a page whose expected text is already in its HTML. */
 async function checkExpected() {
   for (const { path, text, then } of JSON.parse(await readFile('expected.json', 'utf8'))) {
     const html = await readFile(join(out, fileOf(path)), 'utf8');

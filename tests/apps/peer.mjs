@@ -1,22 +1,22 @@
-// The peer that our browser is measured against: playwright-core with a fresh context for every page.
+// The baseline of the browser benchmark: playwright-core with a new context for every page.
 //
 //   node peer.mjs EXECUTABLE URL CONCURRENCY PAGES [FLAGS] [TEXT]
 //
-// FLAGS: more flags of Chromium, as a JSON list. Prints one line of JSON: {"pages", "seconds", "p50_ms", "p95_ms"}, and with
-// TEXT also "without_text": pages taken before this text was on them. As many pages as run at once are loaded before the
-// clock starts.
+// FLAGS: additional Chromium flags as a JSON list. Prints one line of JSON: {"pages", "seconds",
+// "p50_ms", "p95_ms"}, and with TEXT also "without_text": pages that were returned before this text
+// was on them. CONCURRENCY pages are loaded as a warm-up.
 import { chromium } from 'playwright-core';
 
-/** How long no request, or at most so many, must be in flight after the load event. */
+/** How long no request, or at most a few, must be in flight after the load event. */
 const QUIET_MS = 350;
 const ALMOST_IDLE = 2;
 const QUIET_ALMOST_MS = 1_500;
-/** How long a page that never becomes quiet is waited for after its load event. */
+/** Upper bound on the wait for a page that never becomes quiet after its load event. */
 const QUIET_TIME_MAX_MS = 5_000;
-/** How long one page may take to load. */
+/** Upper bound on the load time of a page. */
 const LOAD_TIME_MAX_MS = 30_000;
 
-/** Chromium resolves no name but these, whatever a page asks for. */
+/** Chromium resolves only these names, whatever a page requests. */
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost'];
 const NO_NETWORK = `--host-resolver-rules=MAP * ~NOTFOUND, ${LOOPBACK.map((host) => `EXCLUDE ${host}`).join(', ')}`;
 
@@ -79,7 +79,7 @@ async function settled(page, requests) {
   }
 }
 
-/** One page in a context of its own: how long it took in milliseconds, and whether the text is on it. */
+/** Loads a page in a new context. Returns the time in milliseconds and whether the text is on it. */
 async function load(browser, { url, text }) {
   const start = performance.now();
   const context = await browser.newContext();
@@ -97,7 +97,7 @@ async function load(browser, { url, text }) {
   }
 }
 
-/** `pages` pages, `concurrency` at once. */
+/** Loads `pages` pages, `concurrency` at a time. */
 async function run(browser, plan, pages) {
   const loaded = [];
   let begun = 0;
@@ -111,7 +111,7 @@ async function run(browser, plan, pages) {
   return loaded;
 }
 
-/** The smallest time that this share of all times does not exceed. */
+/** The percentile of the times for this share. */
 function percentile(sorted, share) {
   return Math.round(sorted[Math.ceil(sorted.length * share) - 1] * 10) / 10;
 }

@@ -1,4 +1,5 @@
-//! Crawls of a site that crawlers get lost in: each ends for a named reason, and each address is a page or has a reason.
+//! Crawls of a site full of traps: each ends with a stop reason, and each URL is a page or has a
+//! skip reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +7,21 @@ use serde_json::{Value, json};
 use trawl_tests::trap::MANY_LINKS;
 use trawl_tests::{Caller, TestApp, TrapSite};
 
-/// A server and the traps.
-struct Field {
+/// A server and the trap site.
+struct Stage {
     app: TestApp,
     site: TrapSite,
 }
 
-/// A crawl to its end.
+/// A finished crawl.
 struct Crawled {
     entries: Vec<Value>,
     status: Value,
-    /// Addresses that were left out, by their path and query, each with its reason.
+    /// Skipped URLs by path and query, each with its reason.
     skipped: BTreeMap<String, String>,
 }
 
-impl Field {
+impl Stage {
     async fn new() -> Self {
         Self {
             app: TestApp::start().await,
@@ -28,8 +29,9 @@ impl Field {
         }
     }
 
-    /// Crawls from a path with these parameters besides, and checks what holds for every crawl: it ended, no page came twice,
-    /// its sums are those of its pages, and the books are in order.
+    /// Crawls from a path with these additional parameters and checks what holds for every crawl:
+    /// it ended, no page was delivered twice, its totals are those of its pages, and the ledger is
+    /// consistent.
     async fn crawl(&self, path: &str, more: Value) -> Crawled {
         let mut request = json!({
             "url": self.site.url(path), "request": "http", "return_format": "empty", "cache": false,
@@ -49,8 +51,8 @@ impl Field {
         assert_eq!(addresses.len(), entries.len(), "{addresses:?}");
         assert_eq!(status["failed"], entries.len() - n_pages, "{status}");
         let total: i64 = entries.iter().map(Caller::total).sum();
-        let told = status["costs"]["total_cost"].as_f64().unwrap();
-        assert_eq!(total, (told * 1e9).round() as i64, "{status}");
+        let reported = status["costs"]["total_cost"].as_f64().unwrap();
+        assert_eq!(total, (reported * 1e9).round() as i64, "{status}");
         self.app.assert_settled().await;
         let skipped = format!("/crawl/{id}/skipped?limit=100000");
         let skipped = self.app.get(&skipped).await.json();
@@ -65,12 +67,12 @@ impl Field {
         }
     }
 
-    /// What follows the site's own origin; whole for other sites.
+    /// The URL without the site's own origin; unchanged for other sites.
     fn path(&self, url: &str) -> String {
         url.replace(&self.site.url(""), "")
     }
 
-    /// The pages of a crawl by their paths.
+    /// The paths of a crawl's pages.
     fn paths(&self, crawled: &Crawled) -> BTreeSet<String> {
         let paths = crawled.entries.iter().map(|entry| self.path(url(entry)));
         paths.collect()
@@ -102,8 +104,8 @@ fn set<const N: usize>(paths: [&str; N]) -> BTreeSet<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endless_calendar_ends_at_a_cap_that_is_named() {
-    let field = Field::new().await;
+async fn an_endless_calendar_stops_at_a_cap() {
+    let field = Stage::new().await;
     let limited = field.crawl("/calendar/0", json!({"limit": 12})).await;
     limited.assert_stopped("limit", 12);
     assert_eq!(limited.skipped_for("/calendar/12"), Some("limit"));
@@ -117,8 +119,8 @@ async fn an_endless_calendar_ends_at_a_cap_that_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_in_addresses_and_soft_errors_are_counted_like_pages() {
-    let field = Field::new().await;
+async fn session_ids_and_soft_404s_count_as_pages() {
+    let field = Stage::new().await;
     let sessions = field.crawl("/session", json!({"limit": 40})).await;
     sessions.assert_stopped("limit", 40);
     let soft = json!({"budget": {"/SOFT": 7}, "depth": 100});
@@ -126,15 +128,15 @@ async fn sessions_in_addresses_and_soft_errors_are_counted_like_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn redirects_that_loop_or_never_end_are_failures_and_their_ends_are_one_page() {
-    let field = Field::new().await;
+async fn endless_redirects_fail_and_equal_destinations_are_one_page() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/redirects", json!({})).await;
     assert_eq!(crawled.status["stop_reason"], "completed");
     let of = |status: u64| {
         let entries = crawled.entries.iter();
         entries.filter(|entry| entry["status"] == status).count()
     };
-    // The page with the links and the end of the chains, whichever way it was reached first.
+    // The page with the links, and the last page of the redirects, whichever URL reached it first.
     assert_eq!(of(200), 2, "{:?}", field.paths(&crawled));
     assert!(field.paths(&crawled).contains("/chain/0"));
     assert_eq!(
@@ -147,8 +149,8 @@ async fn redirects_that_loop_or_never_end_are_failures_and_their_ends_are_one_pa
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_in_any_form_is_one_page() {
-    let field = Field::new().await;
+async fn urls_are_deduplicated_in_every_spelling() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/forms/", json!({})).await;
     crawled.assert_stopped("completed", 2);
     assert_eq!(field.paths(&crawled), set(["/forms/", "/forms/one"]));
@@ -156,8 +158,8 @@ async fn an_address_in_any_form_is_one_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_are_the_same_for_every_format_and_through_broken_markup() {
-    let field = Field::new().await;
+async fn links_are_found_in_every_format_and_in_broken_markup() {
+    let field = Stage::new().await;
     let expected = set([
         "/ways",
         "/based/one",
@@ -175,8 +177,8 @@ async fn pages_are_the_same_for_every_format_and_through_broken_markup() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nofollow_is_a_reason_as_long_as_robots_rules_are_obeyed() {
-    let field = Field::new().await;
+async fn nofollow_is_a_skip_reason_when_robots_rules_are_respected() {
+    let field = Stage::new().await;
     let polite = field.crawl("/nofollow", json!({})).await;
     let pages = set(["/nofollow", "/leaf/shown", "/nofollow/page"]);
     assert_eq!(field.paths(&polite), pages);
@@ -188,16 +190,16 @@ async fn nofollow_is_a_reason_as_long_as_robots_rules_are_obeyed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_of_ten_thousand_links_is_a_page_or_has_a_reason() {
-    let field = Field::new().await;
+async fn each_of_ten_thousand_links_is_a_page_or_is_skipped_with_a_reason() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/many", json!({"limit": 100})).await;
     crawled.assert_stopped("limit", 100);
     assert_eq!(crawled.count_skipped("limit"), MANY_LINKS + 1 - 100);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_never_answers_is_a_failure_and_stops_no_other() {
-    let field = Field::new().await;
+async fn a_page_that_never_responds_fails_alone() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/stuck", json!({"request_timeout": 5})).await;
     crawled.assert_stopped("completed", 22);
     let silent = crawled.entries.last().unwrap();
@@ -207,8 +209,8 @@ async fn a_page_that_never_answers_is_a_failure_and_stops_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_site_is_asked_again_when_it_says_so() {
-    let field = Field::new().await;
+async fn retry_after_is_respected() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/busy", json!({})).await;
     crawled.assert_stopped("completed", 3);
     for entry in &crawled.entries {
@@ -220,8 +222,8 @@ async fn a_busy_site_is_asked_again_when_it_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sitemaps_in_every_form_are_read_once_each() {
-    let field = Field::new().await;
+async fn each_sitemap_is_read_once_in_every_format() {
+    let field = Stage::new().await;
     let crawled = field.crawl("/many", json!({"sitemap_only": true, "sitemap": true}));
     let found = field.paths(&crawled.await);
     for path in ["/leaf/plain", "/leaf/packed", "/leaf/listed"] {

@@ -1,5 +1,5 @@
-//! The server is killed again and again while a background crawl runs; the crawl goes on by itself, loses nothing and pays
-//! nothing twice.
+//! The server is killed repeatedly while a background crawl runs. The crawl resumes by itself,
+//! loses no page and pays for none twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_tests::{FakeSite, ServerProcess, World};
 
-/// How often the server is killed during the crawl.
+/// Number of kills during the crawl.
 const KILLS: u64 = 20;
-/// Pages of the site: each links to two more, and to its parent.
+/// Pages of the site. Each links to two others and to its parent.
 const PAGES: usize = 600;
-/// How long the crawl may take after the last kill.
+/// Upper bound on the duration of the crawl after the last kill.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-fn put_up(site: &FakeSite) {
+fn add_pages(site: &FakeSite) {
     for n in 1..=PAGES {
         let children = [2 * n, 2 * n + 1].into_iter().filter(|n| *n <= PAGES);
         let links: String = children
@@ -34,7 +34,7 @@ pub(crate) async fn state(server: &ServerProcess, id: &str) -> Value {
     server.get(&format!("/crawl/{id}")).await.json()
 }
 
-/// Status of every entry by address; an address twice is a failure.
+/// Status of every entry by URL; no URL may occur twice.
 pub(crate) async fn delivered(server: &ServerProcess, id: &str) -> BTreeMap<String, u64> {
     let mut pages = BTreeMap::new();
     let mut cursor = 0;
@@ -59,9 +59,9 @@ pub(crate) async fn delivered(server: &ServerProcess, id: &str) -> BTreeMap<Stri
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
+async fn a_killed_crawl_resumes_without_lost_or_repeated_pages() {
     let site = FakeSite::start().await;
-    put_up(&site);
+    add_pages(&site);
     let mut server = ServerProcess::start(World::new());
     let body = json!({
         "url": site.url("/tree/1"), "return_format": "text", "request": "http", "cache": false, "run_in_background": true,
@@ -73,13 +73,13 @@ async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
     let id = queued["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.headers["x-crawl-id"], id.as_str());
 
-    let mut n_met = 0;
+    let mut n_interrupted = 0;
     for round in 0..KILLS {
-        // Spread over the groups that are written ten times a second.
+        // The log is flushed ten times a second; this spreads the kills over the interval.
         tokio::time::sleep(Duration::from_millis(40 + round * 17 % 130)).await;
         server.kill();
         server.start_again();
-        n_met += u32::from(state(&server, &id).await["state"] != "ended");
+        n_interrupted += u32::from(state(&server, &id).await["state"] != "ended");
     }
     let until = Instant::now() + TIME_MAX;
     let ended = loop {
@@ -91,20 +91,23 @@ async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(ended["stop_reason"], "completed", "{ended}");
-    assert!(n_met >= 5, "only {n_met} kills met a running crawl");
+    assert!(
+        n_interrupted >= 5,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
 
     let pages = delivered(&server, &id).await;
-    let wanted: BTreeSet<String> = (1..=PAGES)
+    let expected: BTreeSet<String> = (1..=PAGES)
         .map(|n| site.url(&format!("/tree/{n}")))
         .collect();
-    // The root links to `/tree/0`, which is not there.
+    // The root links to `/tree/0`, which does not exist.
     let missing = site.url("/tree/0");
     let good: BTreeSet<String> = pages
         .keys()
         .filter(|url| **url != missing)
         .cloned()
         .collect();
-    assert_eq!(good, wanted);
+    assert_eq!(good, expected);
     assert_eq!(pages[&missing], 404);
     assert_eq!(ended["pages"], PAGES + 1);
 
@@ -116,10 +119,10 @@ async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
         let twice = posts.insert(url.to_owned(), post["amount"].as_i64().unwrap());
         assert!(twice.is_none(), "billed twice: {post}");
     }
-    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), wanted);
+    assert_eq!(posts.keys().cloned().collect::<BTreeSet<_>>(), expected);
     let billed: i64 = -posts.values().sum::<i64>();
-    let told = ended["costs"]["total_cost"].as_f64().unwrap();
-    assert_eq!((told * 1e9).round() as i64, billed);
+    let reported = ended["costs"]["total_cost"].as_f64().unwrap();
+    assert_eq!((reported * 1e9).round() as i64, billed);
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
     let accounts = server.account(&["list"]);
@@ -127,9 +130,9 @@ async fn a_killed_crawl_goes_on_and_neither_loses_nor_pays_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_that_needs_lost_secrets_parks_until_they_are_sent_again() {
+async fn a_crawl_that_lost_its_secrets_is_parked_until_they_are_sent_again() {
     let site = FakeSite::start().await;
-    put_up(&site);
+    add_pages(&site);
     let mut server = ServerProcess::start(World::new());
     let canary = "canary-of-a-caller-9f2c";
     let body = json!({

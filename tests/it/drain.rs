@@ -1,4 +1,5 @@
-//! A server that is asked to end: nothing new, what was begun is finished, and what runs in the background goes on with the next one.
+//! Graceful shutdown: new requests are refused, running ones finish, and background crawls resume
+//! in the next server.
 
 use std::time::Duration;
 
@@ -6,18 +7,18 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_tests::{Caller, FakeSite, ServerProcess, World, run_program};
 
-/// How long a server takes at most that has nothing to wait for but pages of a second.
+/// Upper bound on a shutdown that waits only for pages of one second each.
 const SOON: Duration = Duration::from_secs(15);
 
-/// Pages that take a second each, linked from one another.
+/// Pages that take a second each and link to one another.
 fn slow_pages(site: &FakeSite, count: usize) -> Vec<String> {
     (0..count)
         .map(|n| site.url(&format!("/slow/{n}")))
         .collect()
 }
 
-/// Waits until a server that was asked to end refuses new work.
-async fn refuses(caller: &Caller) {
+/// Waits until a server that is shutting down until_refused new requests.
+async fn until_refused(caller: &Caller) {
     for _ in 0..100 {
         let sent = caller.send(Method::GET, "/data/credits", &[], String::new());
         let answer = sent.await.expect("an answer while requests are in flight");
@@ -29,11 +30,11 @@ async fn refuses(caller: &Caller) {
         assert_eq!(answer.status, 200);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it goes on taking work");
+    panic!("the server still accepts requests");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_end_whole_while_new_requests_are_refused() {
+async fn streams_complete_while_new_requests_are_refused() {
     let site = FakeSite::start().await;
     let mut server = ServerProcess::start(World::new());
     let pages = slow_pages(&site, 12);
@@ -51,8 +52,8 @@ async fn streams_end_whole_while_new_requests_are_refused() {
         .expect("a first entry")
         .to_vec();
     server.terminate();
-    // On a connection of its own: the server still listens.
-    refuses(&Caller::new(
+    // On a new connection, because the server is still listening.
+    until_refused(&Caller::new(
         server
             .base
             .trim_start_matches("http://")
@@ -76,14 +77,14 @@ async fn streams_end_whole_while_new_requests_are_refused() {
         entries.iter().all(|entry| entry["error"].is_null()),
         "{text}"
     );
-    assert!(server.ended(SOON).await, "it ended well");
+    assert!(server.ended(SOON).await, "it exited successfully");
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
     assert_eq!(server.account(&["list"])[0]["held"], 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crawls_in_the_background_go_on_with_the_next_server() {
+async fn background_crawls_resume_in_the_next_server() {
     let site = FakeSite::start().await;
     let links: String = (0..30)
         .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
@@ -104,12 +105,12 @@ async fn crawls_in_the_background_go_on_with_the_next_server() {
     let path = format!("/crawl/{id}");
     tokio::time::sleep(Duration::from_millis(700)).await;
     server.terminate();
-    assert!(server.ended(SOON).await, "it ended well");
+    assert!(server.ended(SOON).await, "it exited successfully");
     let n_before = site.requests().len();
-    assert!(n_before < 30, "the crawl was in the middle: {n_before}");
+    assert!(n_before < 30, "the crawl was still running: {n_before}");
     let audit = server.account(&["verify"]);
     assert_eq!(audit["disagreements"], json!([]));
-    // The command line works without a server, and nothing stays set aside.
+    // The command line works without a server, and nothing is still reserved.
     assert_eq!(server.account(&["list"])[0]["held"], 0);
 
     server.start_again();
@@ -125,12 +126,12 @@ async fn crawls_in_the_background_go_on_with_the_next_server() {
     assert_eq!(state["pages"], 31);
     let fetched = site.requests();
     let of_pages = fetched.iter().filter(|head| head.starts_with("GET /p/"));
-    // One that was in flight when the server ended may be asked for again, and no other.
+    // Only a page that was in flight when the server stopped may be requested again.
     assert!((30..=31).contains(&of_pages.count()), "{fetched:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_server_in_the_same_directory_is_refused_in_one_sentence() {
+async fn a_second_server_on_the_same_data_directory_does_not_start() {
     let server = ServerProcess::start(World::new());
     let path = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
     let (data, plugins) = (path(server.world.data()), path(server.world.plugins()));
@@ -145,8 +146,11 @@ async fn a_second_server_in_the_same_directory_is_refused_in_one_sentence() {
     ];
     let output = run_program(&server.world, &arguments, b"");
     assert!(!output.status.success());
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("in use") && told.contains(&data), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        stderr.contains("in use") && stderr.contains(&data),
+        "{stderr}"
+    );
     assert_eq!(server.get("/data/credits").await.status, 200);
     assert_eq!(server.account(&["list"])[0]["name"], "caller");
 }

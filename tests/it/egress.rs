@@ -1,4 +1,4 @@
-//! The one door out: threats 1 to 3.
+//! Egress: threats 1 to 3.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use trawl_tests::{FakeNameServer, FakeSite};
 use crate::fetch::{Run, loopback, plan};
 
 fn get(url: &str) -> reqwest::Request {
-    reqwest::Request::new(Method::GET, url.parse().expect("an address"))
+    reqwest::Request::new(Method::GET, url.parse().expect("a URL"))
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn every_spelling_of_a_private_address_is_refused() {
 }
 
 #[tokio::test]
-async fn a_link_local_zone_is_no_address_at_all() {
+async fn an_ipv6_zone_is_not_a_valid_host() {
     for text in [
         "http://[fe80::1%25eth0]/",
         "http://[fe80::1%eth0]/",
@@ -124,7 +124,7 @@ async fn each_hop_of_a_redirect_is_checked() {
 }
 
 #[tokio::test]
-async fn schemes_other_than_http_are_refused_by_name() {
+async fn other_schemes_than_http_are_refused() {
     let run = Run::new(loopback());
     for (url, scheme) in [
         ("file:///etc/passwd", "file"),
@@ -146,7 +146,7 @@ async fn schemes_other_than_http_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn the_address_that_was_checked_is_the_one_that_is_dialled() {
+async fn the_checked_address_is_the_one_connected_to() {
     let site = FakeSite::start().await;
     let rebinding = vec![
         vec![Ipv4Addr::LOCALHOST],
@@ -160,13 +160,13 @@ async fn the_address_that_was_checked_is_the_one_that_is_dialled() {
     let url = format!("http://rebind.example:{}/page", site.address.port());
     let fetched = run.fetch(&url, &plan()).await.expect("a page");
     assert_eq!(fetched.page.status, 200);
-    assert_eq!(names.questions(), 1, "one lookup a hop");
+    assert_eq!(names.questions(), 1, "one lookup per hop");
     let (status, _) = run.failure(&url, &plan()).await;
-    assert_eq!(status, 526, "the next page is checked anew");
+    assert_eq!(status, 526, "the next page is resolved again");
 }
 
 #[tokio::test]
-async fn a_bad_address_among_good_ones_is_dropped_alone() {
+async fn only_private_addresses_of_a_name_are_dropped() {
     let site = FakeSite::start().await;
     let both = vec![Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::LOCALHOST];
     let names = FakeNameServer::start(vec![both]).await;
@@ -182,7 +182,7 @@ async fn a_bad_address_among_good_ones_is_dropped_alone() {
 }
 
 #[tokio::test]
-async fn a_name_server_that_never_answers_has_a_bound_of_its_own() {
+async fn name_resolution_has_a_timeout_of_its_own() {
     let names = FakeNameServer::start(vec![]).await;
     let run = Run::new(EgressConfig {
         name_servers: vec![names.address],
@@ -196,7 +196,7 @@ async fn a_name_server_that_never_answers_has_a_bound_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_says_so() {
+async fn a_name_without_addresses_is_an_error() {
     let names = FakeNameServer::start(vec![vec![]]).await;
     let run = Run::new(EgressConfig {
         name_servers: vec![names.address],
@@ -210,14 +210,14 @@ async fn a_name_without_an_address_says_so() {
 }
 
 #[tokio::test]
-async fn our_own_listeners_are_refused_whatever_is_allowed() {
+async fn the_servers_own_listeners_are_always_refused() {
     let (own, other) = (FakeSite::start().await, FakeSite::start().await);
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::parse(["0.0.0.0/0", "::/0"]).expect("ranges"),
-        grants: vec![own.url("/").parse().expect("an address")],
+        grants: vec![own.url("/").parse().expect("a URL")],
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("an egress");
     egress.refuse_listener(own.address);
     for host in [
         "127.0.0.1",
@@ -229,7 +229,7 @@ async fn our_own_listeners_are_refused_whatever_is_allowed() {
     ] {
         let url = format!("http://{host}:{}/page", own.address.port());
         let sent = egress.send(get(&url), &Route::default()).await;
-        // `localhost` keeps its other address, where nobody listens.
+        // `localhost` keeps its other IP address, where nothing listens.
         let is_refused = matches!(sent, Err(EgressError::OwnListener(_)))
             || host == "localhost" && sent.is_err();
         assert!(is_refused, "{host}: {sent:?}");
@@ -248,13 +248,13 @@ async fn our_own_listeners_are_refused_whatever_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_granted_address_is_the_operators_alone() {
+async fn a_granted_address_is_reachable_for_the_operator_only() {
     let site = FakeSite::start().await;
     let egress = Egress::new(EgressConfig {
-        grants: vec![site.url("/").parse().expect("an address")],
+        grants: vec![site.url("/").parse().expect("a URL")],
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("an egress");
     assert!(egress.send_granted(get(&site.url("/page"))).await.is_ok());
     let by_caller = egress
         .send(get(&site.url("/page")), &Route::default())
@@ -298,7 +298,7 @@ fn proxied(proxy: &FakeSite) -> EgressConfig {
 }
 
 #[tokio::test]
-async fn a_pool_of_proxies_carries_the_page_and_tells_its_price() {
+async fn a_proxy_pool_fetches_the_page_and_reports_its_price() {
     let proxy = FakeSite::start().await;
     let run = Run::new(proxied(&proxy));
     let mut plan = plan();
@@ -326,7 +326,7 @@ async fn a_pool_of_proxies_carries_the_page_and_tells_its_price() {
 }
 
 #[tokio::test]
-async fn a_private_target_is_refused_before_the_proxy_hears_of_it() {
+async fn a_private_target_is_refused_before_the_proxy_is_contacted() {
     let proxy = FakeSite::start().await;
     let run = Run::new(proxied(&proxy));
     let mut plan = plan();

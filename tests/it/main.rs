@@ -1,10 +1,11 @@
-//! Tests at the rooms' front doors, one file a subject.
+//! End-to-end tests of the server's parts, one module per subject.
 #![allow(
     clippy::unwrap_used,
-    reason = "a test says what it expects and stops where it is not so"
+    reason = "a test panics when an expectation is not met"
 )]
 
 mod admin;
+mod api;
 mod bundle;
 mod cache;
 mod crawl;
@@ -21,7 +22,6 @@ mod plugins;
 mod providers;
 mod reload;
 mod render;
+mod robots_and_webhooks;
 mod scrape;
-mod site_manners;
-mod surface;
 mod unlimited;

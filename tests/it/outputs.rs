@@ -1,4 +1,4 @@
-//! Outputs that were made before: who gets them, what they cost, and when they are made anew.
+//! Cached outputs: who is served from them, what they cost, and when they are rendered again.
 
 use serde_json::{Value, json};
 use trawl_model::Nanodollars;
@@ -7,7 +7,7 @@ use trawl_tests::caller::costs;
 use trawl_tests::{FakeSite, TestApp, World};
 
 const DOLLAR: Nanodollars = Nanodollars(1_000_000_000);
-/// Pages of this size cost a measurable amount of CPU.
+/// Pages of this size cost a measurable amount of CPU time.
 const PARAGRAPHS: usize = 20_000;
 
 async fn calls(app: &TestApp, name: &str) -> u64 {
@@ -22,7 +22,7 @@ async fn generation(app: &TestApp) -> u64 {
     status["generation"].as_u64().unwrap()
 }
 
-/// Waits for the generation after this one.
+/// Waits for a newer generation than this one.
 async fn reloaded(app: &TestApp, before: u64) {
     let soon = std::time::Duration::from_secs(20);
     let reload = async {
@@ -34,7 +34,8 @@ async fn reloaded(app: &TestApp, before: u64) {
     reload.expect("the new generation is in effect");
 }
 
-/// An entry without what differs between two answers that are the same: times, costs, and where the page came from.
+/// An entry without the parts that differ between equal responses: durations, costs, and where the
+/// page came from.
 fn essence(mut entry: Value) -> Value {
     let object = entry.as_object_mut().unwrap();
     object.remove("costs");
@@ -54,7 +55,7 @@ fn everything(url: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_made_before_is_the_same_for_everyone_and_costs_a_look_up() {
+async fn a_cached_output_is_shared_and_costs_a_lookup() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let (other_account, other) = app.another("other", DOLLAR).await;
     let page = "<h1>A page</h1>".to_owned()
@@ -69,7 +70,7 @@ async fn what_was_made_before_is_the_same_for_everyone_and_costs_a_look_up() {
     let again = app.fine(everything(&url)).await;
     let [_, compute, _, bytes, transform, total] = costs(&again);
     assert_eq!((bytes, transform), (0, 0), "{:?}", again["costs"]);
-    // A look-up and a copy: a small part of what making them took.
+    // A lookup and a copy cost a small part of rendering.
     assert!(compute * 10 < costs(&first)[4], "{compute}");
     assert_eq!(before - app.balance(), total);
     let others = other.fine(everything(&url)).await;
@@ -86,11 +87,11 @@ async fn what_was_made_before_is_the_same_for_everyone_and_costs_a_look_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_wish_or_another_page_is_made_anew() {
+async fn other_options_or_another_page_are_rendered_again() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let one = site.put("/one", "text/html", "<h1>One</h1><a href=\"x\">x</a>");
     let two = site.put("/two", "text/html", "<h1>Two</h1><a href=\"x\">x</a>");
-    // The same body somewhere else: its links lead elsewhere.
+    // The same body at another URL has links to other pages.
     let elsewhere = site.put("/a/one", "text/html", "<h1>One</h1><a href=\"x\">x</a>");
     let text = |url: &str, more: Value| {
         let mut request = json!({"url": url, "request": "http", "return_format": "markdown"});
@@ -130,7 +131,7 @@ async fn another_wish_or_another_page_is_made_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plugin_that_is_reloaded_is_asked_again() {
+async fn a_reloaded_plugin_renders_again() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let url = site.url("/page");
     for (round, text) in ["one", "two", "one", "three"].into_iter().enumerate() {
@@ -146,11 +147,11 @@ async fn a_plugin_that_is_reloaded_is_asked_again() {
                 "round {round}"
             );
         }
-        // The third round's plugin is the first one's, and so is what it made.
+        // The plugin of the third round is the same as the first, and so is its cached output.
         let expected = u64::from(round != 2);
         assert_eq!(calls(&app, "shout").await, expected, "round {round}");
     }
-    // Other limits are another plugin: what it made within the old ones may be more than it may make now.
+    // Other limits make another plugin: an output within the old limits may exceed the new ones.
     let before = generation(&app).await;
     let guest = Guest::constant_format("shout", "three");
     app.world.load(&[&guest], "limits = { output_mib = 1 }");
@@ -161,7 +162,7 @@ async fn a_plugin_that_is_reloaded_is_asked_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failures_are_tried_again_as_a_whole() {
+async fn failed_outputs_are_not_cached() {
     let world = World::new();
     let trapping = Guest::echo_format("trapping").when_asked(hostile::TRAP);
     world.load(&[&trapping], "");
@@ -170,7 +171,7 @@ async fn failures_are_tried_again_as_a_whole() {
     let asked = json!({"trapping": {"misbehave": true}});
     let request =
         json!({"url": url, "return_format": ["markdown", "trapping"], "format_options": asked});
-    // Options are tried once when the request comes in, and the page is made once.
+    // The options are tried once when the request arrives, then the page is rendered once.
     let before = [calls(&app, "trapping").await, calls(&app, "markdown").await];
     app.failure(request.clone()).await;
     let first = [calls(&app, "trapping").await, calls(&app, "markdown").await];
@@ -183,7 +184,7 @@ async fn failures_are_tried_again_as_a_whole() {
             first[plugin] - before[plugin]
         );
     }
-    // Neither is a page kept that its caller did not pay for.
+    // A page that its caller did not pay for is not cached either.
     let url = site.put("/unpaid", "text/html", "<p>text".repeat(30_000));
     let request = |credits: Option<u32>| json!({"url": url, "return_format": "text", "request": "http", "max_credits_per_page": credits});
     let mut before = calls(&app, "text").await;
@@ -200,7 +201,7 @@ async fn failures_are_tried_again_as_a_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_one_callers_is_neither_kept_nor_served_from_what_is() {
+async fn private_pages_are_neither_cached_nor_served_from_the_cache() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let url = site.url("/page");
     let everyones = json!({"url": url, "return_format": "markdown", "request": "http"});
@@ -220,7 +221,7 @@ async fn what_is_one_callers_is_neither_kept_nor_served_from_what_is() {
             assert_eq!(calls(&app, "markdown").await, before);
         }
     }
-    // A page handed in is nobody else's either.
+    // Uploaded pages are private as well.
     let body = json!({"data": [{"html": trawl_tests::site::PAGE, "url": url}], "return_format": "markdown"});
     for _ in 0..2 {
         let answer = app.post("/transform", &[], &body).await;

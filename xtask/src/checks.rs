@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use trawl_guest_build::run_within;
 
+use crate::host::Profile;
 use crate::stages::Stages;
-use crate::{apps, browser, guests, host, tidy, workspace};
+use crate::{browser, host, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -19,25 +20,41 @@ pub(crate) fn all() -> anyhow::Result<()> {
         workspace::run(&mut workspace::cargo(&["fmt", "--all", "--check"]))
     })?;
     stages.run("tidy", tidy::run)?;
-    stages.run("guests", || guests::build(None))?;
-    stages.run("pages", pages)?;
-    stages.run("lints", lints)?;
-    stages.run("server", host::build_quickly)?;
+    stages.run("apps", apps)?;
+    stages.run("build", || host::beside_plugins(compile))?;
+    stages.run("bundle", bundle)?;
     stages.run("skeletons", skeletons)?;
     let tally = stages.run("tests", || tests(None))?;
     eprintln!("\n{}", stages.summary());
     close(tally)
 }
 
-/// The plugins, then the tests with `filter` in their name.
+/// Builds, then runs the tests with `filter` in their name.
 pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
-    guests::build(None)?;
-    host::build_quickly()?;
+    host::beside_plugins(compile)?;
+    bundle()?;
     let tally = tests(Some(filter))?;
     if tally.passed == 0 {
         bail!("no test has `{filter}` in its name");
     }
     close(tally)
+}
+
+/// Compiles the workspace with its tests, and lints it on the way: a warning is an error here, and
+/// only here.
+fn compile() -> anyhow::Result<()> {
+    workspace::run(&mut workspace::linting_cargo(&[
+        "build",
+        "--release",
+        "--workspace",
+        "--all-targets",
+    ])?)
+}
+
+/// The server with its plugins inside, for the tests of a copied program.
+fn bundle() -> anyhow::Result<()> {
+    let file = workspace::root().join("target/bundle/trawl");
+    host::pack(&Profile::Release.program("trawl"), &file)
 }
 
 /// How long rustup may take to add a component.
@@ -63,10 +80,10 @@ fn tools() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Pages made by JavaScript for the tests of the browser. Where Node.js is missing, those tests say so and end.
-fn pages() -> anyhow::Result<()> {
-    if let Err(error) = apps::build() {
-        eprintln!("pages: {error:#}; tests that need them are skipped");
+/// JavaScript applications for the tests of the browser. Without Node.js, those tests are ignored.
+fn apps() -> anyhow::Result<()> {
+    if let Err(error) = crate::apps::build() {
+        eprintln!("apps: {error:#}; tests that need them are ignored");
     }
     Ok(())
 }
@@ -75,20 +92,6 @@ fn is_there(tool: &str) -> anyhow::Result<bool> {
     let mut command = workspace::cargo(&[tool, "--version"]);
     let output = command.output().context("cannot start cargo")?;
     Ok(output.status.success())
-}
-
-/// Clippy on everything; a warning is an error here, and only here.
-fn lints() -> anyhow::Result<()> {
-    let arguments = [
-        "clippy",
-        "--release",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "--deny",
-        "warnings",
-    ];
-    workspace::run(&mut workspace::cargo(&arguments))
 }
 
 /// A new plugin of each kind builds, passes its own tests and is a plugin, with nothing but the binary.
@@ -136,7 +139,7 @@ struct Tally {
 /// Runs the workspace's tests, shows their output as it comes, and counts.
 fn tests(filter: Option<&str>) -> anyhow::Result<Tally> {
     let mut command =
-        workspace::quick_cargo(&["test", "--release", "--workspace", "--no-fail-fast"]);
+        workspace::linting_cargo(&["test", "--release", "--workspace", "--no-fail-fast"])?;
     command
         .args(filter)
         .stdin(Stdio::null())

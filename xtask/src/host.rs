@@ -1,56 +1,115 @@
-//! The server: built, served, measured.
+//! The server: built, served, measured, packed into one file.
 
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 
 use crate::{browser, guests, workspace};
 
-/// Builds the server.
-///
-/// The whole workspace is named, so that every crate is compiled with the features the tests use too, once.
-pub(crate) fn build(release: bool) -> anyhow::Result<()> {
-    let mut command = workspace::cargo(&["build", "--workspace", "--bins"]);
-    if release {
-        command.arg("--release");
-    }
-    workspace::run(&mut command)
+/// How the server is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// For everyday work: optimised where it matters, compiled quickly.
+    Release,
+    /// For shipping and measuring: everything optimised, across crates.
+    Dist,
 }
 
-/// Builds the server that the tests start, without optimising it.
-pub(crate) fn build_quickly() -> anyhow::Result<()> {
-    workspace::run(&mut workspace::quick_cargo(&[
-        "build",
-        "--release",
-        "--workspace",
-        "--bins",
-    ]))
+impl Profile {
+    /// Name of the profile in `Cargo.toml`, and of its folder below `target`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dist => "dist",
+        }
+    }
+
+    /// Path of a program of this profile.
+    pub(crate) fn program(self, name: &str) -> PathBuf {
+        workspace::root()
+            .join("target")
+            .join(self.name())
+            .join(name)
+    }
+
+    fn build(self, packages: &[&str]) -> anyhow::Result<()> {
+        let mut command = workspace::cargo(&["build", "--bins", "--profile", self.name()]);
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        workspace::run(&mut command)
+    }
+}
+
+/// The package with the server's program.
+const SERVER: &str = "trawl";
+
+/// Builds plugins and server side by side: neither keeps two cores busy to its end.
+pub(crate) fn build(profile: Profile) -> anyhow::Result<()> {
+    beside_plugins(|| profile.build(&[SERVER]))
+}
+
+/// Runs `work` while the plugins are built.
+///
+/// # Errors
+/// What failed first.
+pub(crate) fn beside_plugins(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let plugins = thread::spawn(|| guests::build(None));
+    let worked = work();
+    let built = plugins
+        .join()
+        .map_err(|_| anyhow!("the build of the plugins panicked"))?;
+    worked.and(built)
 }
 
 /// Builds plugins and server, then becomes the server: signals and the exit status are its own.
 pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
     browser::ensure();
-    guests::build(None)?;
-    build(true)?;
-    let root = workspace::root();
-    let mut command = Command::new(root.join("target/release/trawl"));
+    build(Profile::Release)?;
+    let mut command = Command::new(Profile::Release.program(SERVER));
     command
-        .current_dir(root)
+        .current_dir(workspace::root())
         .args(["serve", "--data", "data", "--plugins", "plugins.toml"])
         .args(arguments);
     let error = command.exec();
     Err(anyhow!(error).context(format!("cannot start `{}`", workspace::in_words(&command))))
 }
 
-/// Runs the benchmark program; it prints its own table.
+/// Builds the server as it is shipped and packs the plugins into it. Returns the file.
+pub(crate) fn dist() -> anyhow::Result<PathBuf> {
+    build(Profile::Dist)?;
+    let file = workspace::root().join("target/dist/bundle/trawl");
+    pack(&Profile::Dist.program(SERVER), &file)?;
+    let bytes = std::fs::metadata(&file)?.len();
+    eprintln!(
+        "dist: target/dist/bundle/trawl ({} MiB) serves without any other file",
+        bytes.div_ceil(1 << 20)
+    );
+    Ok(file)
+}
+
+/// Writes a copy of `server` with the plugins of `plugins.toml` and their compiled form inside.
+pub(crate) fn pack(server: &Path, file: &Path) -> anyhow::Result<()> {
+    let folder = file.parent().context("the file has no folder")?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create `{}`", folder.display()))?;
+    let mut command = Command::new(server);
+    command
+        .current_dir(workspace::root())
+        .args(["plugin", "embed", "--plugins", "plugins.toml", "--output"])
+        .arg(file);
+    workspace::run(&mut command)
+}
+
+/// Runs the benchmark program on the server as it is shipped; it prints its own tables.
 pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
-    guests::build(None)?;
-    build(true)?;
-    let root = workspace::root();
+    beside_plugins(|| Profile::Dist.build(&[SERVER, "trawl-bench", "trawl-tests"]))?;
     workspace::run(
-        Command::new(root.join("target/release/trawl-bench"))
-            .current_dir(root)
+        Command::new(Profile::Dist.program("trawl-bench"))
+            .current_dir(workspace::root())
             .args(arguments),
     )
 }

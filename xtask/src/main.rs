@@ -22,19 +22,18 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Build every plugin into target/guests, and the server
-    Build {
-        /// Optimised: leaves target/release/trawl (otherwise target/debug/trawl)
-        #[arg(long)]
-        release: bool,
-    },
+    /// Build every plugin into target/guests, and the server into target/release/trawl
+    Build,
+    /// Build the program that is shipped, with the plugins inside: target/dist/bundle/trawl
+    Dist,
     /// Build every plugin into target/guests
     Guests {
         /// Try only this way to a Rust for WebAssembly
         #[arg(long, value_enum)]
         way: Option<guests::WayName>,
     },
-    /// Build the pages made by JavaScript that the browser is tested with into target/apps (needs node and npm)
+    /// Build the JavaScript applications that the browser is tested with into target/apps (needs
+    /// Node.js and npm)
     Apps,
     /// Build everything and serve on this machine, data in ./data
     Serve {
@@ -42,20 +41,20 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Everything that must hold: format, tidy, plugins, lints, skeletons, tests
+    /// Check everything: format, tidy, plugins, lints, skeletons, tests
     #[command(alias = "ci")]
     Test {
         /// Build the plugins and run only the tests whose name contains this
         filter: Option<String>,
     },
-    /// The rules that no compiler checks: room arrows, frozen contract, long files, licences
+    /// Check the rules that no compiler checks: crates, cycles, frozen contract, files, licences
     Tidy,
     /// Note a folder of wit/ as released: from then on tidy refuses changes to it
     Freeze {
         /// The folder, wit/format/1 for one
         folder: String,
     },
-    /// Run the benchmarks
+    /// Run the benchmarks on the shipped program
     Bench {
         /// Arguments of the benchmark program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -75,10 +74,8 @@ fn main() -> ExitCode {
 
 fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
-        Chore::Build { release } => {
-            guests::build(None)?;
-            host::build(release)
-        }
+        Chore::Build => host::build(host::Profile::Release),
+        Chore::Dist => host::dist().map(|_| ()),
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),
         Chore::Serve { arguments } => host::serve(&arguments),

@@ -19,20 +19,36 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// For the tests the crates that take longest are compiled without optimisation, in a third of the time; what they are made of is
-/// the same as in the server.
-const QUICK: [&str; 4] = [
-    "--config",
-    "profile.release.package.trawl.opt-level=0",
-    "--config",
-    "profile.release.package.trawl-bench.opt-level=0",
-];
-
-/// A cargo command that compiles the workspace for its tests.
-pub(crate) fn quick_cargo(arguments: &[&str]) -> Command {
+/// A cargo command whose compiler also lints: crates of the workspace are compiled by
+/// `clippy-driver`, so that one build gives the lints and the code that the tests run.
+///
+/// # Errors
+/// The driver cannot be found.
+pub(crate) fn linting_cargo(arguments: &[&str]) -> anyhow::Result<Command> {
     let mut command = cargo(arguments);
-    command.args(QUICK);
     command
+        .env("RUSTC_WORKSPACE_WRAPPER", clippy_driver()?)
+        .env("CLIPPY_ARGS", DENY_WARNINGS);
+    Ok(command)
+}
+
+/// What `cargo clippy -- --deny warnings` hands to the driver.
+const DENY_WARNINGS: &str = "--deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
+/// Clippy's compiler of the toolchain in use.
+fn clippy_driver() -> anyhow::Result<PathBuf> {
+    let mut rustc = trawl_guest_build::cargo("rustc");
+    let output = rustc
+        .current_dir(root())
+        .args(["--print", "sysroot"])
+        .output()
+        .context("cannot start rustc")?;
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let driver = Path::new(&sysroot).join("bin/clippy-driver");
+    if !driver.is_file() {
+        bail!("`clippy-driver` is missing: run `rustup component add clippy`");
+    }
+    Ok(driver)
 }
 
 /// Runs a command to its end; its output goes where ours goes.
@@ -71,6 +87,15 @@ pub(crate) struct Package {
     pub(crate) version: String,
     pub(crate) license: Option<String>,
     pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+/// What a package depends on, as its manifest states it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// `None` for an ordinary dependency, otherwise `dev` or `build`.
+    pub(crate) kind: Option<String>,
 }
 
 impl Metadata {

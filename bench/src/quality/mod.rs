@@ -1,16 +1,17 @@
-//! How good the main body and the markdown of real pages are, and what they cost: `cargo xtask bench quality --data=DIR [--scorers=DIR
-//! --markdown=DIR]`.
+//! Extraction quality on real pages, and its CPU time:
+//! `cargo xtask bench quality --data=DIR [--scorers=DIR --markdown=DIR]`.
 //!
-//! `--data` is a checkout of the Web Content Extraction Benchmark (WCXB: `dev/html/*.html.gz`, `dev/ground-truth/*.json`). `--scorers` holds
-//! `score_markdown.py`, which renders markdown back and compares; `--markdown` is a folder of HTML files for it. Everything runs through
-//! the components, as a request would.
+//! `--data` is a checkout of the Web Content Extraction Benchmark (WCXB), which has
+//! `dev/html/*.html.gz` and `dev/ground-truth/*.json`. `--scorers` is a folder with
+//! `score_markdown.py`, which converts markdown back to HTML and compares; `--markdown` is a folder
+//! of HTML files for it. All extraction runs in the components, as in a request.
 
 mod pages;
 mod words;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -22,52 +23,65 @@ use crate::transformer::Transformer;
 use pages::Page;
 use words::Score;
 
-/// Word F1 of the main body over all pages, and of every kind of page.
+/// Goals for the word F1 of the main body: over all pages, and for each kind of page.
 const F1_ALL: f64 = 0.88;
 const F1_KIND: f64 = 0.70;
-/// Milliseconds of a page with its parse: the middle, and what 95 of 100 keep below.
+/// Goals for the main body including the parse, in milliseconds: median and 95th percentile.
 const MAIN_BODY_MS: f64 = 4.0;
 const MAIN_BODY_P95_MS: f64 = 15.0;
-/// Milliseconds of markdown without the parse.
+/// Goal for the median of markdown without the parse, in milliseconds.
 const MARKDOWN_MS: f64 = 1.0;
-/// No page may take longer.
+/// Goal for the slowest page, in milliseconds.
 const PAGE_MS_MAX: f64 = 50.0;
 
-/// Prints the tables; without data it says what it needs.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// Command-line options of this benchmark.
+#[derive(Debug, clap::Args)]
+pub(crate) struct QualityOptions {
+    /// Checkout of the Web Content Extraction Benchmark
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Folder with `score_markdown.py`
+    #[arg(long, value_name = "DIR", requires = "markdown")]
+    scorers: Option<PathBuf>,
+    /// Folder of HTML files for the markdown round trip
+    #[arg(long, value_name = "DIR", requires = "scorers")]
+    markdown: Option<PathBuf>,
+    /// Run as the scorer's worker process for this format
+    #[arg(long, value_name = "FORMAT", hide = true)]
+    worker: Option<String>,
+}
+
+impl QualityOptions {
+    /// Whether this process is a scorer's worker.
+    pub(crate) fn is_worker(&self) -> bool {
+        self.worker.is_some()
+    }
+}
+
+/// Prints the tables; without `--data`, how to obtain them.
+pub(crate) fn run(options: &QualityOptions) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    if is_worker() {
+    if options.is_worker() {
         return worker::run(&Transformer::new(folder.path())?);
     }
-    let Some(data) = argument("data") else {
-        println!("not measured: name the pages with --data=DIR (see bench/README.md)");
+    let Some(data) = &options.data else {
+        println!("skipped: needs --data=DIR (see bench/README.md)");
         return Ok(());
     };
-    let pages = pages::load(Path::new(&data))?;
+    let pages = pages::load(data)?;
     let transformer = Transformer::new(folder.path())?;
     main_body(&transformer, &pages)?;
     markdown_speed(&transformer, &pages)?;
-    match (argument("scorers"), argument("markdown")) {
-        (Some(scorers), Some(html)) => round_trip(&scorers, &html),
+    match (&options.scorers, &options.markdown) {
+        (Some(scorers), Some(html)) => round_trip(scorers, html),
         _ => {
-            println!("markdown's round trip: name --scorers=DIR and --markdown=DIR");
+            println!("markdown round trip skipped: needs --scorers=DIR and --markdown=DIR");
             Ok(())
         }
     }
 }
 
-/// Whether this process answers a scorer.
-pub(crate) fn is_worker() -> bool {
-    argument("worker").is_some()
-}
-
-/// The value of `--name=value` on the command line.
-fn argument(name: &str) -> Option<String> {
-    let start = format!("--{name}=");
-    std::env::args().find_map(|argument| argument.strip_prefix(&start).map(str::to_owned))
-}
-
-/// Word F1 by kind of page, and the time of a page with its parse.
+/// Prints word F1 by kind of page, and the CPU time per page including the parse.
 fn main_body(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<()> {
     let plan = transformer.plan(json!({"return_format": "text", "readability": true}))?;
     let mut by_kind: BTreeMap<&str, Vec<Score>> = BTreeMap::new();
@@ -94,19 +108,20 @@ fn main_body(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<()> {
             f1,
         } = Score::mean(scores);
         let goal = if *kind == "all" { F1_ALL } else { F1_KIND };
-        let verdict = if f1 < goal { ": MISSED" } else { "" };
+        let verdict = if f1 < goal { ", MISSED" } else { "" };
         println!(
-            "  {kind:<16} {:>4} pages {f1:>7.3} {precision:>7.3} {recall:>7.3}   at least {goal}{verdict}",
+            "  {kind:<16} {:>4} pages {f1:>7.3} {precision:>7.3} {recall:>7.3}   \
+             goal: F1 at least {goal}{verdict}",
             scores.len()
         );
     }
     println!(
-        "  pages with text that are answered by nothing: {} {}",
+        "  empty output for a page with content: {} {}",
         empty.len(),
         empty.join(" ")
     );
     print_times(
-        "main body with its parse",
+        "main body including the parse",
         times,
         MAIN_BODY_MS,
         Some(MAIN_BODY_P95_MS),
@@ -114,6 +129,7 @@ fn main_body(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints the CPU time of markdown per page, without the parse.
 fn markdown_speed(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<()> {
     let plan = transformer.plan(json!({"return_format": "markdown"}))?;
     let mut times = Vec::with_capacity(pages.len());
@@ -124,6 +140,7 @@ fn markdown_speed(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<(
     Ok(())
 }
 
+/// Prints median, 95th percentile and maximum with their goals.
 fn print_times(name: &str, mut times: Vec<Duration>, median: f64, p95: Option<f64>) {
     times.sort_unstable();
     let at = |share: f64| {
@@ -138,19 +155,21 @@ fn print_times(name: &str, mut times: Vec<Duration>, median: f64, p95: Option<f6
     };
     table::print(&[
         row("median", at(0.5), Some(median)),
-        row("95 of 100", at(0.95), p95),
+        row("95th percentile", at(0.95), p95),
         row("slowest", at(1.0), Some(PAGE_MS_MAX)),
     ]);
 }
 
-/// Runs the scorer of round trips on this program as its worker.
-fn round_trip(scorers: &str, html: &str) -> anyhow::Result<()> {
+/// Runs the round-trip scorer with this executable as its worker.
+fn round_trip(scorers: &Path, html: &Path) -> anyhow::Result<()> {
     let worker = std::env::current_exe()?;
     let worker = format!("{} quality --worker=markdown", worker.display());
-    let script = Path::new(scorers).join("score_markdown.py");
+    let script = scorers.join("score_markdown.py");
     let status = Command::new("python3")
         .arg(script)
-        .args(["--data", html, "--name", "trawl", "--worker", &worker])
+        .arg("--data")
+        .arg(html)
+        .args(["--name", "trawl", "--worker", &worker])
         .status()
         .context("cannot run python3")?;
     ensure!(

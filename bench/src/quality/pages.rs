@@ -1,4 +1,4 @@
-//! Pages with a checked main content.
+//! The pages of the Web Content Extraction Benchmark with their annotated main content.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,29 +7,29 @@ use anyhow::{Context, ensure};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// One page and what people found to be its content.
+/// One page and its ground truth.
 pub(super) struct Page {
-    /// Address it had on the web.
+    /// Original URL.
     pub(super) url: String,
-    /// Its HTML in UTF-8.
+    /// HTML in UTF-8.
     pub(super) body: Vec<u8>,
-    /// Article, forum, product ...
+    /// Kind of page: article, forum, product, …
     pub(super) kind: String,
-    /// Its main content as text.
+    /// Annotated main content as plain text.
     pub(super) main_content: String,
 }
 
-/// The pages of the development part, by file name.
+/// Loads the development split, sorted by file name.
 pub(super) fn load(data: &Path) -> anyhow::Result<Vec<Page>> {
     let truths = data.join("dev/ground-truth");
     let entries = std::fs::read_dir(&truths)
-        .with_context(|| format!("`{}` is no checkout of the benchmark", data.display()))?;
+        .with_context(|| format!("`{}` is not a checkout of the benchmark", data.display()))?;
     let mut files = Vec::new();
     for entry in entries {
         files.push(entry?.path());
     }
     files.sort();
-    ensure!(!files.is_empty(), "`{}` is empty", truths.display());
+    ensure!(!files.is_empty(), "`{}` has no files", truths.display());
     files.iter().map(|file| page(data, file)).collect()
 }
 
@@ -39,19 +39,19 @@ fn page(data: &Path, truth: &Path) -> anyhow::Result<Page> {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let told: Value = serde_json::from_slice(&std::fs::read(truth)?)?;
-    let packed = std::fs::File::open(data.join(format!("dev/html/{id}.html.gz")))?;
+    let annotation: Value = serde_json::from_slice(&std::fs::read(truth)?)?;
+    let compressed = std::fs::File::open(data.join(format!("dev/html/{id}.html.gz")))?;
     let mut body = Vec::new();
-    GzDecoder::new(packed).read_to_end(&mut body)?;
+    GzDecoder::new(compressed).read_to_end(&mut body)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let kind = match told["_internal"]["page_type"]["primary"].as_str() {
+    let kind = match annotation["_internal"]["page_type"]["primary"].as_str() {
         Some("category") => "collection".to_owned(),
         kind => kind.unwrap_or("article").to_owned(),
     };
     Ok(Page {
-        url: text(&told["url"]),
+        url: text(&annotation["url"]),
         body,
         kind,
-        main_content: text(&told["ground_truth"]["main_content"]),
+        main_content: text(&annotation["ground_truth"]["main_content"]),
     })
 }

@@ -1,8 +1,8 @@
-//! Agreement of two texts as bags of words.
+//! Similarity of two texts as bags of words.
 
 use std::collections::HashMap;
 
-/// Precision, recall and their harmonic mean, 0 to 1.
+/// Precision, recall and F1, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Score {
     pub(super) precision: f64,
@@ -11,17 +11,17 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// How well `found` agrees with `truth`. Words are runs of letters, digits and `_`, without case.
+    /// Scores `found` against `truth`. A word is a run of letters, digits and `_`; case is ignored.
     pub(super) fn of(truth: &str, found: &str) -> Self {
         let (truth, found) = (counts(truth), counts(found));
         let total = |bag: &HashMap<String, u32>| bag.values().sum::<u32>();
         let (n_truth, n_found) = (total(&truth), total(&found));
         if n_truth == 0 || n_found == 0 {
-            let all = if n_truth == n_found { 1.0 } else { 0.0 };
+            let score = if n_truth == n_found { 1.0 } else { 0.0 };
             return Self {
-                precision: all,
-                recall: all,
-                f1: all,
+                precision: score,
+                recall: score,
+                f1: score,
             };
         }
         let common = truth
@@ -29,9 +29,10 @@ impl Score {
             .map(|(word, &n)| n.min(found.get(word).copied().unwrap_or(0)));
         let common = f64::from(common.sum::<u32>());
         let (precision, recall) = (common / f64::from(n_found), common / f64::from(n_truth));
-        let f1 = match common > 0.0 {
-            true => 2.0 * precision * recall / (precision + recall),
-            false => 0.0,
+        let f1 = if common > 0.0 {
+            2.0 * precision * recall / (precision + recall)
+        } else {
+            0.0
         };
         Self {
             precision,
@@ -40,7 +41,7 @@ impl Score {
         }
     }
 
-    /// The mean of each part.
+    /// Macro average: the mean of each figure.
     pub(super) fn mean(scores: &[Self]) -> Self {
         let mean =
             |part: fn(&Self) -> f64| scores.iter().map(part).sum::<f64>() / scores.len() as f64;
@@ -52,6 +53,7 @@ impl Score {
     }
 }
 
+/// Number of occurrences of each word.
 fn counts(text: &str) -> HashMap<String, u32> {
     let mut counts = HashMap::new();
     let text = text.to_lowercase();
@@ -70,7 +72,7 @@ mod tests {
     use super::Score;
 
     #[test]
-    fn words_count_as_often_as_they_stand() {
+    fn repeated_words_count_each_time() {
         let score = Score::of("a b b c", "B b b d");
         assert_eq!((score.precision, score.recall), (0.5, 0.5));
         assert_eq!(Score::of("", "").f1, 1.0);

@@ -1,4 +1,4 @@
-//! The scorer's side: a line of JSON names a page, a line of JSON answers with its markdown.
+//! Worker process of a scorer: reads one JSON line per page and writes its markdown as JSON.
 
 use std::io::{BufRead, Write};
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::transformer::Transformer;
 
-/// Answers line by line until the input ends.
+/// Serves requests from stdin until its end.
 pub(super) fn run(transformer: &Transformer) -> anyhow::Result<()> {
     let plan = transformer.plan(json!({"return_format": "markdown"}))?;
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
-        let asked: Value = serde_json::from_str(&line?)?;
-        let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
+        let request: Value = serde_json::from_str(&line?)?;
+        let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
         let body = std::fs::read(text("path"))?;
         let (markdown, cpu) = transformer.text(&text("url"), &body, &plan)?;
         let ms = cpu.transform.as_secs_f64() * 1e3;

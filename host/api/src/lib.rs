@@ -1,54 +1,35 @@
-//! The HTTP interface: the only user of axum, status codes and the wire types.
+//! The HTTP interface. The only crate that uses axum, and the only one that knows status codes and
+//! response headers.
 //!
-//! [`router`] is the door; [`Service`] is what it wants of the rooms behind it. One verb, one file.
+//! [`router`] builds the interface; [`Service`] is what it needs from the server behind it.
+//! `router.rs` lists every route. `http/` handles what all requests share; each other folder holds
+//! the endpoints of one kind.
 
 mod account;
 mod admin;
-mod auth;
-mod begin;
-mod body;
-mod contacts;
-mod crawl;
-mod credits;
+mod crawls;
 mod data;
-mod drain;
-mod error;
-mod fetch;
-mod health;
-mod links;
-mod metrics;
-mod not_built;
-mod observe;
+mod http;
 mod openapi;
-mod paging;
-mod params;
-mod pipeline;
-mod plugins;
-mod post;
-mod providers;
-mod rate;
+mod pages;
+mod pipelines;
 mod router;
-mod scrape;
-mod screenshot;
 mod service;
-mod statement;
-mod stream;
-mod transform;
-mod unblocker;
+mod status;
+mod unimplemented;
 mod unlimited;
-mod views;
 
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 pub use router::router;
 pub use service::{Health, Order, Outcomes, Run, Service};
 
-use std::sync::Arc;
-
-/// What every handler gets.
+/// State that every handler receives.
 #[derive(Clone)]
 struct Api {
     service: Arc<dyn Service>,
-    rates: Arc<rate::Rates>,
+    rate_limits: Arc<http::rate::RateLimits>,
 }

@@ -1,4 +1,4 @@
-//! All routes, once, and all layers, in one stack.
+//! All routes and all layers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,44 +12,51 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-use super::rate::Rates;
-use super::{
-    Api, Service, account, admin, auth, contacts, crawl, credits, data, drain, error, fetch,
-    health, links, metrics, not_built, observe, openapi, pipeline, plugins, providers, scrape,
-    screenshot, transform, unblocker, unlimited,
-};
+use crate::account::{credits, details, notices, statement};
+use crate::crawls::{crawl, links, skipped, stored_pages};
+use crate::data::{contacts, tables};
+use crate::http::rate::RateLimits;
+use crate::http::{auth, drain, error, observe};
+use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
+use crate::pipelines::endpoints as pipelines;
+use crate::status::{health, metrics, plugins, providers};
+use crate::{Api, Service, admin, openapi, unimplemented, unlimited};
 
-/// The interface of a service. Serve it with the peer's address as `ConnectInfo<SocketAddr>`.
+/// Builds the interface of a service. Serve it with the peer as `ConnectInfo<SocketAddr>`.
 pub fn router(service: Arc<dyn Service>) -> Router {
-    let rates = Arc::new(Rates::new(service.requests_per_minute(), Instant::now()));
-    let api = Api { service, rates };
-    let keyed = both(keyed_routes())
+    let rate_limits = RateLimits::new(service.requests_per_minute(), Instant::now());
+    let api = Api {
+        service,
+        rate_limits: Arc::new(rate_limits),
+    };
+    let account_routes = versioned(keyed_routes())
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(from_fn_with_state(api.clone(), auth::require_key));
-    let not_lines = DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
-    let operators = both(admin::routes())
+    let except_lines =
+        DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
+    let admin_routes = versioned(admin::routes())
         .method_not_allowed_fallback(error::method_not_allowed)
         .layer(from_fn_with_state(api.clone(), auth::require_admin));
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
-        .compress_when(not_lines);
-    // Outside in. One stack, because a router boxes what it adds a layer to, and copies every box for every request.
+        .compress_when(except_lines);
+    // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(compression)
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
-    both(open_routes())
+    versioned(open_routes())
         .method_not_allowed_fallback(error::method_not_allowed)
-        .merge(keyed)
-        .merge(operators)
+        .merge(account_routes)
+        .merge(admin_routes)
         .fallback(error::not_found)
         .layer(layers)
         .with_state(api)
 }
 
-/// Routes without an account's key. Decision D109.
+/// Routes that need no account key. Decision D109.
 fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     vec![
         ("/health", get(health::health)),
@@ -59,8 +66,8 @@ fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     ]
 }
 
-/// Routes behind a key.
-#[expect(deprecated, reason = "deprecated endpoints are served")]
+/// Routes that need an account key.
+#[expect(deprecated, reason = "deprecated endpoints are still served")]
 fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
@@ -73,33 +80,33 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),
-        ("/ai/{*rest}", any(not_built::ai)),
+        ("/ai/{*rest}", any(unimplemented::ai)),
         ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
-        ("/account", get(account::account)),
-        ("/account/statement", get(account::statement)),
-        ("/account/notices", put(account::set_notices)),
-        ("/data/{table}", get(data::table)),
+        ("/account", get(details::account)),
+        ("/account/statement", get(statement::statement)),
+        ("/account/notices", put(notices::set_notices)),
+        ("/data/{table}", get(tables::table)),
         ("/data/contacts", get(contacts::contacts)),
         (
             "/pipeline/extract-contacts",
-            post(pipeline::extract_contacts),
+            post(pipelines::extract_contacts),
         ),
-        ("/pipeline/extract-qa", post(pipeline::extract_qa)),
-        ("/pipeline/label", post(pipeline::label)),
-        ("/pipeline/filter-links", post(pipeline::filter_links)),
-        ("/pipeline/crawl-text", post(pipeline::crawl_text)),
+        ("/pipeline/extract-qa", post(pipelines::extract_qa)),
+        ("/pipeline/label", post(pipelines::label)),
+        ("/pipeline/filter-links", post(pipelines::filter_links)),
+        ("/pipeline/crawl-text", post(pipelines::crawl_text)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
-        ("/crawl/{id}/pages", get(crawl::stored_pages)),
-        ("/crawl/{id}/skipped", get(crawl::skipped)),
+        ("/crawl/{id}/pages", get(stored_pages::stored_pages)),
+        ("/crawl/{id}/skipped", get(skipped::skipped)),
         ("/crawl/{id}/resume", post(crawl::resume)),
     ];
-    routes.extend(not_built::POSTS.map(|path| (path, post(not_built::absent))));
+    routes.extend(unimplemented::POSTS.map(|path| (path, post(unimplemented::absent))));
     routes
 }
 
-/// Every route at `/x` and at `/v1/x`.
-fn both(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
+/// Serves every route at `/x` and at `/v1/x`.
+fn versioned(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
     routes
         .into_iter()
         .fold(Router::new(), |router, (path, methods)| {

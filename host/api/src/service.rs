@@ -1,4 +1,5 @@
-//! What the HTTP interface asks of the rooms behind it. `App` answers; tests of this room have a service of their own.
+//! What the HTTP interface needs from the server. `App` implements it; the tests of this crate have
+//! an implementation of their own.
 
 use std::sync::Arc;
 
@@ -18,96 +19,97 @@ use trawl_wire::KnownModel;
 
 /// The server as its HTTP interface sees it.
 pub trait Service: Send + Sync + 'static {
-    /// Accounts, keys, balances, kept answers.
+    /// Accounts, keys, balances, stored responses of idempotent requests.
     fn billing(&self) -> &Billing;
 
-    /// What outlives the process.
+    /// Persistent storage.
     fn store(&self) -> &dyn Store;
 
-    /// Owner of tasks that go on when a caller hangs up.
+    /// Owns tasks that continue when a client disconnects.
     fn tasks(&self) -> &TaskTracker;
 
     /// The configured proxy pools.
     fn pools(&self) -> &[ConfiguredPool];
 
-    /// Requests a minute for each key. Spec S28.
+    /// Rate limit of each key, in requests per minute. Spec S28.
     fn requests_per_minute(&self) -> u32;
 
-    /// Whether the server is on its way out and takes no new work.
+    /// Whether the server is shutting down and accepts no new work.
     fn is_draining(&self) -> bool;
 
-    /// Counts the requests that are being answered, to the last byte of each answer.
+    /// Counts the requests in flight, each until the last byte of its response is sent.
     fn in_flight(&self) -> &TaskTracker;
 
-    /// Begins a run: takes the snapshot of the plugins it keeps to its end. `request_id` names it in the ledger.
+    /// Starts a run on a snapshot of the plugins. The ledger identifies it by `request_id`.
     fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run>;
 
     /// The crawls of all accounts.
     fn crawls(&self) -> &Crawls;
 
-    /// What pipelines do beside crawling.
+    /// What pipelines do besides crawling.
     fn pipelines(&self) -> &Pipelines;
 
-    /// The language model that pipelines may ask.
+    /// The language model that pipelines may use.
     fn model(&self) -> Option<KnownModel<'_>>;
 
-    /// What `GET /plugins` tells.
+    /// Response of `GET /plugins`.
     fn plugins(&self) -> serde_json::Value;
 
-    /// Whether this is the operator's own key.
+    /// Whether this is the admin key.
     fn is_admin(&self, key: &str) -> bool;
 
-    /// What `GET /providers` tells.
+    /// Response of `GET /providers`.
     fn providers(&self) -> serde_json::Value;
 
-    /// What a request without a `router` object means.
+    /// Router mode of a request without a `router` object.
     fn router_default(&self) -> RouterMode;
 
-    /// Whether a real page can be served now.
+    /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;
 }
 
-/// One run: one account, one snapshot of the plugins.
+/// One run, billed to one account and using one snapshot of the plugins.
 pub trait Run: Send + Sync + 'static {
-    /// The plugins of the snapshot, as far as plans have to know them.
+    /// The plugins of the snapshot, as far as planning needs them.
     fn catalog(&self) -> &dyn Catalog;
 
     /// The plugins of the snapshot.
     fn registry(&self) -> Arc<Registry>;
 
-    /// Runs pages, a bounded number at a time; dropping the stream drops the pages in flight.
+    /// Runs pages, a limited number at a time. Dropping the stream cancels the pages in flight.
     ///
     /// # Errors
-    /// [`FundsError`] when nothing can be set aside at the start.
+    /// [`FundsError`] if nothing can be reserved at the start.
     fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError>;
 
-    /// Makes outputs of pages handed in; one outcome a source, in their order.
+    /// Transforms the given sources; returns one outcome per source, in the same order.
     ///
     /// # Errors
-    /// [`FundsError`] when nothing can be set aside at the start.
+    /// [`FundsError`] if nothing can be reserved at the start.
     fn transform(
         self: Arc<Self>,
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
 }
 
-/// Outcomes as they come.
+/// Outcomes of pages as they finish.
 pub type Outcomes = BoxStream<'static, PageOutcome>;
 
-/// The order outcomes come in.
+/// The order of outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// That of the plan. The run starts only as many pages ahead as it holds in flight, which bounds what waits in memory.
+    /// The order of the plan. The run starts only as many pages ahead as may be in flight, which
+    /// bounds the outcomes that wait in memory.
     Input,
-    /// That of finishing.
+    /// The order in which pages finish.
     Finish,
 }
 
-/// Answer of `GET /health`.
+/// Result of `GET /health`.
 #[derive(Clone, Debug)]
 pub struct Health {
     /// Whether pages can be served.
     pub is_healthy: bool,
-    /// What was tried and how it went, by engine; an object.
+    /// The result of each engine, as a JSON object.
     pub report: serde_json::Value,
 }

@@ -3,7 +3,6 @@
 
 mod automation;
 mod browser;
-mod door;
 mod input;
 mod launch;
 mod pool;
@@ -23,11 +22,10 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
-pub use door::{Channel, Door, Opening, Refused};
-
 use pool::Pool;
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, PageFailure};
+use trawl_net::egress::{Egress, ProxyLimits};
 use trawl_net::politeness::Permit;
 use trawl_plan::{FetchPlan, RenderPlan};
 
@@ -164,15 +162,15 @@ pub struct RenderJob<'a> {
 /// Renders pages. One for the whole server; starts a browser when the first page needs one.
 pub struct Renderer {
     pool: Arc<Pool>,
-    door: Arc<dyn Door>,
+    egress: Arc<Egress>,
 }
 
 impl Renderer {
-    /// A renderer whose pages reach the network through this door alone.
-    pub fn new(config: RenderConfig, door: Arc<dyn Door>) -> Self {
+    /// A renderer whose pages reach the network only through proxy channels of `egress`.
+    pub fn new(config: RenderConfig, egress: Arc<Egress>) -> Self {
         Self {
             pool: Pool::new(config),
-            door,
+            egress,
         }
     }
 
@@ -195,16 +193,16 @@ impl Renderer {
     ) -> Result<Rendered, RenderError> {
         let deadline = errand.deadline;
         let time = deadline.saturating_duration_since(Instant::now());
-        let opening = Opening {
-            pool: fetch.pool.name(),
-            country: fetch.country_code.as_deref(),
-        };
         let page = async {
             let place = self.pool.place(errand.owner, deadline).await?;
-            let channel = self.door.open(opening).await.map_err(|error| {
-                RenderError::Protocol(format!("its way to the network cannot be opened: {error}"))
+            let route = self
+                .egress
+                .route(fetch.pool.name(), fetch.country_code.as_deref());
+            let channel = self.egress.open_proxy(route, ProxyLimits::default()).await;
+            let channel = channel.map_err(|error| {
+                RenderError::Protocol(format!("cannot open a proxy channel: {error}"))
             })?;
-            let rendered = tab::render(&place, &*channel, url, fetch, plan, errand).await;
+            let rendered = tab::render(&place, &channel, url, fetch, plan, errand).await;
             place.done(rendered.is_ok());
             rendered
         };

@@ -7,8 +7,8 @@ use chromiumoxide::cdp::js_protocol::runtime::ExceptionDetails;
 use url::Url;
 
 use super::RenderError;
-use super::door::Refused;
 use trawl_model::failure::status;
+use trawl_net::egress::Refusal;
 use trawl_plan::{FetchPlan, RenderPlan};
 
 /// Address patterns of widely used advertising and tracking services.
@@ -119,8 +119,8 @@ pub(super) fn thrown(details: ExceptionDetails) -> String {
     description.unwrap_or(details.text)
 }
 
-/// Why the door did not let the page's own address through.
-pub(super) fn refusal(refused: &[Refused], url: &Url) -> Option<RenderError> {
+/// Why egress refused the page's own URL.
+pub(super) fn refusal(refused: &[Refusal], url: &Url) -> Option<RenderError> {
     let host = url.host_str()?;
     let port = url.port_or_known_default()?;
     let destination = format!("{host}:{port}");

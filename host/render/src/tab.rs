@@ -29,13 +29,13 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::browser::{Browser, Context};
-use super::door::Channel;
 use super::pool::TabSlot;
 use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
 use super::watch::{Document, Rules, Seen, Watch};
 use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, MediaKind};
+use trawl_net::egress::ProxyChannel;
 use trawl_plan::{FetchPlan, Picture, RenderPlan};
 
 /// The functions of `page.js`.
@@ -86,7 +86,7 @@ impl Drop for Wiped {
 /// Renders one page at a place.
 pub(super) async fn render(
     place: &TabSlot,
-    channel: &dyn Channel,
+    channel: &ProxyChannel,
     url: &Url,
     fetch: &FetchPlan,
     plan: &RenderPlan,
@@ -101,8 +101,9 @@ pub(super) async fn render(
         context: Some(context),
     };
     let context = wiped.context.as_ref().expect("it was put there");
+    let (user, password) = channel.credentials();
     let rules = Rules {
-        credentials: channel.credentials(),
+        credentials: (user.to_owned(), password.to_owned()),
         headers: text_headers(fetch),
         origin: url.origin(),
         gate: fetch.gate.clone(),
@@ -129,7 +130,7 @@ pub(super) async fn render(
 impl Tab<'_> {
     async fn run(
         &self,
-        channel: &dyn Channel,
+        channel: &ProxyChannel,
         url: &Url,
         fetch: &FetchPlan,
         plan: &RenderPlan,

@@ -1,4 +1,5 @@
-//! Typed settings of the server. An unknown key stops the start-up, so that a typing error is never a silent default.
+//! Settings of the server. An unknown key is an error, so that a typo never becomes a silent
+//! default.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -7,60 +8,61 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use serde::Deserialize;
 
-/// The configuration file (`trawl.toml`), every part optional.
+/// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Who may be reached, and through which proxies.
+    /// Networks that may be reached, and proxies.
     pub egress: EgressSettings,
     /// Prices of pay-as-you-go use.
     pub prices: PriceSettings,
-    /// What seats of the Unlimited plan cost.
+    /// Prices of seats of the Unlimited plan.
     pub unlimited: UnlimitedSettings,
-    /// Bounds the operator may move.
+    /// Limits.
     pub limits: LimitSettings,
-    /// Pages kept for the next time they are asked for.
+    /// Caches of pages and plugin outputs.
     pub cache: CacheSettings,
     /// The browser that renders pages.
     pub browser: BrowserSettings,
-    /// Third-party services that serve pages.
+    /// Third-party providers.
     pub providers: ProviderSettings,
-    /// The language model that pipelines may ask; none by default.
+    /// The language model that pipelines may use; none by default.
     pub ai: Option<AiSettings>,
 }
 
-/// `[ai]`: a server that speaks the OpenAI form of chat completions. See `docs/pipelines.md`.
+/// `[ai]`: a server with the OpenAI chat completions API. See `docs/pipelines.md`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AiSettings {
-    /// Base address, such as `http://127.0.0.1:8080/v1`; `/chat/completions` is put behind it.
+    /// Base URL, such as `http://127.0.0.1:8080/v1`; `/chat/completions` is appended.
     pub base: String,
-    /// Name of the model as that server knows it.
+    /// Name of the model on that server.
     pub model: String,
-    /// Name of the variable in the environment, or in `providers.credentials_file`, that holds the key.
+    /// Name of the variable with the API key, in the environment or in
+    /// `providers.credentials_file`.
     pub key_env: Option<String>,
-    /// Dollars for a million tokens of questions as decimal text; empty is nothing.
+    /// Dollars per million prompt tokens as decimal text; empty means free.
     #[serde(default)]
     pub dollars_per_million_question_tokens: String,
-    /// Dollars for a million tokens of answers, likewise.
+    /// Dollars per million completion tokens as decimal text; empty means free.
     #[serde(default)]
     pub dollars_per_million_answer_tokens: String,
-    /// Tokens that a question may have.
+    /// Maximum number of tokens of a prompt.
     #[serde(default = "AiSettings::context_tokens")]
     pub context_tokens: u32,
-    /// Most tokens of an answer.
+    /// Maximum number of tokens of a completion.
     #[serde(default = "AiSettings::answer_tokens")]
     pub answer_tokens: u32,
-    /// Seconds for one request.
+    /// Timeout of a request in seconds.
     #[serde(default = "AiSettings::timeout")]
     pub timeout: u32,
-    /// Requests at once, over all runs.
+    /// Maximum number of concurrent requests, over all runs.
     #[serde(default = "AiSettings::requests_in_flight")]
     pub requests_in_flight: usize,
 }
 
 impl AiSettings {
-    /// What small models have.
+    /// The context size of small models.
     const fn context_tokens() -> u32 {
         8_192
     }
@@ -78,32 +80,32 @@ impl AiSettings {
     }
 }
 
-/// `[providers]`. Which there are, and what they cost, is in `plugins.toml`.
+/// `[providers]`. The providers and their prices are in `plugins.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderSettings {
-    /// A file of `NAME=value` lines with the operator's own credentials, which only the server may read. Variables of these
-    /// names in the environment win.
+    /// A file of `NAME=value` lines with the operator's credentials, readable by the server's user
+    /// only. Environment variables of the same names take precedence.
     pub credentials_file: Option<PathBuf>,
-    /// `off` (default) or `fallback`: what a request without a `router` object means.
+    /// `off` (default) or `fallback`: router mode of a request without a `router` object.
     pub default_mode: RouterDefault,
-    /// The server's environment, where credentials are looked for; not in the file.
+    /// The environment of the server, which may contain credentials; not in the file.
     #[serde(skip)]
     pub environment: Environment,
 }
 
-/// What a request without a `router` object means.
+/// Router mode of a request without a `router` object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RouterDefault {
-    /// No provider is asked.
+    /// No provider is used.
     #[default]
     Off,
-    /// As an empty `router` object.
+    /// The same as an empty `router` object.
     Fallback,
 }
 
-/// Variables with their values, which no debug text shows.
+/// Environment variables. `Debug` does not show them.
 #[derive(Clone, Default)]
 pub struct Environment(pub Vec<(String, String)>);
 
@@ -117,12 +119,12 @@ impl std::fmt::Debug for Environment {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EgressSettings {
-    /// Address ranges that are opened although they are not globally routable, such as `127.0.0.1/32`. None by default.
+    /// Private IP ranges that may be reached, such as `127.0.0.1/32`. None by default.
     pub allow_private: Vec<IpNet>,
-    /// The `User-Agent` sent when the caller names none.
+    /// The `User-Agent` of requests that set none.
     pub user_agent: Option<String>,
-    /// The product token by which robots.txt knows this server: letters, `-` and `_`. `Trawl` by default; a group of a
-    /// robots.txt is chosen by it, whatever `User-Agent` is sent.
+    /// The product token that selects the group of a robots.txt, whatever `User-Agent` is sent:
+    /// letters, `-` and `_`. `Trawl` by default.
     pub robots_token: Option<String>,
     /// Upstream proxies by pool: `[[egress.proxy]]`.
     pub proxy: Vec<ProxySettings>,
@@ -134,30 +136,30 @@ pub struct EgressSettings {
 pub struct ProxySettings {
     /// `standard`, `isp`, `residential` or `unlimited`.
     pub pool: String,
-    /// Address: `http://user:password@host:port` or `socks5://host:port`.
+    /// URL: `http://user:password@host:port` or `socks5://host:port`.
     pub url: String,
-    /// ISO 3166 code of the country its addresses are in.
+    /// ISO 3166 code of the country of its IP addresses.
     pub country: Option<String>,
-    /// Dollars a gigabyte through this proxy as decimal text, on top of the bandwidth price; empty is nothing.
+    /// Dollars per gigabyte as decimal text, on top of the bandwidth price; empty means free.
     #[serde(default)]
     pub dollars_per_gigabyte: String,
 }
 
-/// `[prices]`, in dollars as decimal text so that they are exact.
+/// `[prices]`, in dollars as exact decimal text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PriceSettings {
-    /// A gigabyte (10^9 bytes) of content before transformation. Spec S14.
+    /// Price of a gigabyte (10^9 bytes) of content before transformation. Spec S14.
     pub gigabyte: String,
-    /// A minute of CPU. Spec S14.
+    /// Price of a minute of CPU time. Spec S14.
     pub cpu_minute: String,
-    /// A gigabyte kept in storage.
+    /// Price of a stored gigabyte.
     pub stored_gigabyte: String,
-    /// A page that a provider served on the caller's own key: percent of the provider's list price.
+    /// Percentage of the provider's list price that is charged for a page on the client's own key.
     pub own_key_percent: u32,
-    /// The least for such a page.
+    /// Minimum charge for such a page.
     pub own_key_least: String,
-    /// A page that a provider served on the operator's credentials: percent on top of what the provider charged.
+    /// Percentage that is added to the provider's charge for a page on the operator's credentials.
     pub pooled_percent: u32,
 }
 
@@ -178,7 +180,8 @@ impl Default for PriceSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnlimitedSettings {
-    /// Prices of a seat a month by the size of the purchase, smallest first; each applies to the whole purchase.
+    /// Monthly price of a seat by the size of the purchase, smallest first. A price applies to all
+    /// seats of the purchase.
     pub seat_prices: Vec<SeatPriceSettings>,
 }
 
@@ -186,9 +189,9 @@ pub struct UnlimitedSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeatPriceSettings {
-    /// Seats from which on it applies.
+    /// Minimum number of seats.
     pub from: u32,
-    /// Dollars a seat and month as decimal text, so that they are exact.
+    /// Dollars per seat and month as exact decimal text.
     pub dollars: String,
 }
 
@@ -215,11 +218,11 @@ impl Default for UnlimitedSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
-    /// Requests a minute for each key. Spec S28.
+    /// Requests per minute and key. Spec S28.
     pub requests_per_minute: u32,
-    /// Requests to one host at the same time, over all runs.
+    /// Concurrent requests to one host, over all runs.
     pub connections_per_host: usize,
-    /// Pages of one request in flight at the same time. Spec S11.
+    /// Concurrent pages of one request. Spec S11.
     pub pages_in_flight: usize,
 }
 
@@ -237,20 +240,20 @@ impl Default for LimitSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheSettings {
-    /// Mebibytes that the page cache may take on disk; 0 turns it off.
+    /// Size of the page cache on disk in MiB; 0 disables it.
     pub size_mib: u64,
-    /// Mebibytes of kept pages that are in memory as well, those used last; 0 is none.
+    /// Size of the in-memory part of the page cache in MiB; 0 disables it.
     pub memory_mib: u64,
-    /// Mebibytes of memory for what plugins made of pages, for the next time the same is asked of the same page; 0 turns it off.
+    /// Size of the in-memory cache of plugin outputs in MiB; 0 disables it.
     pub outputs_mib: u64,
 }
 
 impl Default for CacheSettings {
     fn default() -> Self {
         Self {
-            // About 70,000 pages of the usual size, compressed.
+            // About 70,000 average pages, compressed.
             size_mib: 1024,
-            // About 1,200 of them as they are.
+            // About 1,200 of them, uncompressed.
             memory_mib: 64,
             // About 5,000 of them as markdown.
             outputs_mib: 128,
@@ -262,22 +265,23 @@ impl Default for CacheSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BrowserSettings {
-    /// The browser's file; without it the first of `chromium`, `chromium-browser`, `google-chrome` on the `PATH`.
+    /// Path of the browser. Default: the first of `chromium-headless-shell`, `chromium`,
+    /// `google-chrome` on the `PATH`.
     pub program: Option<PathBuf>,
-    /// The account that it runs as when the server is root, since its sandbox refuses to run as root.
+    /// The user that runs the browser when the server is root: its sandbox refuses to run as root.
     pub user: String,
-    /// Run it without its own sandbox, for containers that do not let it have one. A page that breaks out of the browser then
-    /// has the server's rights.
+    /// Disables the browser's sandbox, for containers that do not support it. A page that breaks
+    /// out of the browser then has the rights of the server.
     pub no_sandbox: bool,
-    /// Pages open at the same time, over all runs; 0 is no browser at all.
+    /// Concurrent tabs, over all runs; 0 disables the browser.
     pub tabs: usize,
-    /// Pages after which a process is replaced.
+    /// Number of pages after which a browser process is replaced.
     pub pages_per_process: u32,
-    /// Minutes after which a process is replaced.
+    /// Age in minutes after which a browser process is replaced.
     pub minutes_per_process: u64,
-    /// Mebibytes of a process and its children after which it is replaced.
+    /// Memory of a browser process and its children in MiB above which it is replaced.
     pub memory_mib: u64,
-    /// Folders that a browser is looked for in, as `PATH` has them; not in the file.
+    /// Directories in which a browser is searched, in the format of `PATH`; not in the file.
     #[serde(skip)]
     pub search_path: OsString,
 }
@@ -297,14 +301,14 @@ impl Default for BrowserSettings {
     }
 }
 
-/// Where the server listens when nobody says otherwise.
+/// Default listen address.
 pub const LISTEN_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8700);
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot read the configuration `{path}`", path = path.display())]
     Unreadable {
         /// The file.
@@ -313,21 +317,21 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
-    /// The file is not TOML of the known shape.
+    /// The file is not TOML, or does not match the schema.
     #[error("the configuration `{path}` is not valid: {reason}", path = path.display())]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the line.
+        /// The error, with the line.
         reason: String,
     },
 }
 
 impl Config {
-    /// Reads the file, or gives the defaults when there is none.
+    /// Reads the file, or returns the defaults without one.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or says something unknown.
+    /// [`ConfigError`] if the file cannot be read or is invalid.
     pub fn load(path: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = path else {
             return Ok(Self::default());
@@ -349,13 +353,13 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named() {
-        let error = toml::from_str::<Config>("[limits]\nrequests_per_minut = 3")
-            .expect_err("a typing error");
+        let error =
+            toml::from_str::<Config>("[limits]\nrequests_per_minut = 3").expect_err("a typo");
         assert!(error.to_string().contains("requests_per_minut"), "{error}");
     }
 
     #[test]
-    fn defaults_are_the_specifications() {
+    fn defaults_match_the_specification() {
         let config: Config = toml::from_str("").expect("an empty file");
         assert_eq!(config.limits.requests_per_minute, 10_000);
         assert_eq!(config.prices.gigabyte, "1");

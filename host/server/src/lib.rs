@@ -1,4 +1,4 @@
-//! Trawl: one server that fetches, renders and crawls web pages and returns them in formats made by plugins.
+//! The `trawl` program: configuration, the server, and the command line.
 
 pub mod app;
 pub mod cli;

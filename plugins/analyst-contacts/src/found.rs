@@ -1,8 +1,8 @@
-//! What is found on a page, as it is answered.
+//! The findings of a page, in the form of the answer.
 
 use serde::{Deserialize, Serialize};
 
-/// Everything found on one page.
+/// The findings of one page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Found {
@@ -16,7 +16,7 @@ pub struct Found {
     pub people: Vec<Person>,
     /// Postal addresses.
     pub addresses: Vec<Address>,
-    /// The business that the page speaks for.
+    /// The business behind the page.
     pub business: Business,
 }
 
@@ -24,12 +24,12 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Email {
-    /// The address; its domain is lower case.
+    /// The e-mail address, its domain in lower case.
     pub value: String,
-    /// How it was found: `mailto`, `text`, `entity`, `obfuscated`, `script`, `attribute`, `cloudflare`, `reversed`, `json_ld`, `microdata`,
-    /// `hcard`, `model`.
+    /// Where it was found: `mailto`, `text`, `entity`, `obfuscated`, `script`, `attribute`,
+    /// `cloudflare`, `reversed`, `json_ld`, `microdata`, `hcard`, `model`.
     pub sources: Vec<String>,
-    /// Whose it is.
+    /// Name of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -38,19 +38,20 @@ pub struct Email {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Phone {
-    /// E.164: `+4930901820`.
+    /// The number in E.164 format: `+4930901820`.
     pub value: String,
-    /// As it is written in its country: `030 901820`.
+    /// The number in national format: `030 901820`.
     pub national: String,
-    /// ISO 3166 code of two letters; none for numbers of no country.
+    /// ISO 3166-1 alpha-2 code; `None` for numbers of no country.
     pub country: Option<String>,
-    /// `fixed_line`, `mobile`, `fixed_line_or_mobile`, `toll_free`, `premium_rate`, `shared_cost`, `personal`, `voip`, `uan`, `fax`.
+    /// Type: `fixed_line`, `mobile`, `fixed_line_or_mobile`, `toll_free`, `premium_rate`,
+    /// `shared_cost`, `personal`, `voip`, `uan`, `fax`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What is dialled behind it.
+    /// Extension.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<String>,
-    /// Whether a word of the page called it something else than a fax.
+    /// Whether a label of the page says that it is no fax number.
     #[serde(skip)]
     pub(crate) is_labelled: bool,
 }
@@ -59,28 +60,28 @@ pub struct Phone {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Social {
-    /// Lower-case name of the network: `linkedin`.
+    /// Name of the network in lower case: `linkedin`.
     pub network: String,
-    /// Address of the profile in one form.
+    /// Canonical URL of the profile.
     pub url: String,
-    /// Name of the profile there.
+    /// Handle on the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
 }
 
-/// Somebody.
+/// A person.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Person {
-    /// Name as the page writes it.
+    /// Name as written on the page.
     pub name: String,
-    /// What they do.
+    /// Role or occupation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Their e-mail address.
+    /// E-mail address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// Their phone number, E.164.
+    /// Phone number in E.164 format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
 }
@@ -89,12 +90,12 @@ pub struct Person {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Address {
-    /// The whole, in one line.
+    /// The whole address in one line.
     pub text: String,
-    /// Street and number.
+    /// Street and house number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub street: Option<String>,
-    /// Postal code as written.
+    /// Postal code as written on the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postal_code: Option<String>,
     /// Town.
@@ -103,7 +104,7 @@ pub struct Address {
     /// State or province.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Country, as written or as an ISO 3166 code.
+    /// Country as written on the page, or its ISO 3166-1 alpha-2 code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
 }
@@ -112,32 +113,25 @@ pub struct Address {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Business {
-    /// Name it goes by.
+    /// Trading name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Name in the register.
+    /// Registered name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legal_name: Option<String>,
-    /// VAT number with its country's letters, without blanks.
+    /// VAT number with its country prefix, without blanks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vat_id: Option<String>,
-    /// Other number of a tax office or statistics office.
+    /// Number given by a tax or statistics office, other than a VAT number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax_id: Option<String>,
-    /// Entry in a register of companies.
+    /// Entry in a company register.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registration: Option<String>,
-    /// Opening hours in the form of schema.org.
+    /// Opening hours in schema.org notation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opening_hours: Vec<String>,
-    /// The business's own page.
+    /// URL of its website.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-}
-
-impl Business {
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }

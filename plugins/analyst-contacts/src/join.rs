@@ -1,4 +1,4 @@
-//! The contacts of a whole run: each once, with the pages it stands on.
+//! Joins the findings of all pages of a run into one list without duplicates.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use crate::addresses;
 use crate::found::Found;
 use crate::page::folded;
 
-/// Most contacts of a run, and most pages named for one: a footer stands on all of them.
+/// Maximum number of contacts of a run, and of pages listed for one: a footer is on all pages.
 const CONTACTS_MAX: usize = 20_000;
 const PAGES_MAX: usize = 1_000;
 
-/// Kinds in the order they are answered in.
+/// The kinds of contacts in the order of the answer.
 const KINDS: [&str; 6] = ["business", "person", "email", "phone", "address", "social"];
 
-/// `{"contacts": [{kind, value, details, pages}]}`; a contact on more pages comes before one on fewer of the same kind.
+/// The answer `{"contacts": [{kind, value, details, pages}]}`, by kind, then by number of pages.
 pub(crate) fn join(findings: &[Finding]) -> Value {
     let mut contacts = Contacts::default();
     for finding in findings {
-        // What an older version answered, or a page without an answer, gives what can be read.
+        // Findings of an older version, or of a page without any, are read as far as possible.
         let found: Found = serde_json::from_value(finding.value.clone()).unwrap_or_default();
         contacts.take(&finding.url, found);
     }
@@ -110,7 +110,8 @@ impl Contacts {
         }
     }
 
-    /// Adds a contact that is one by `key`: details that an earlier page did not tell are taken over, lists joined.
+    /// Adds a contact or merges it with the one of the same `key`: missing details are filled in,
+    /// lists are joined.
     fn add(
         &mut self,
         kind: &'static str,

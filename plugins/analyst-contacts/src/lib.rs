@@ -1,8 +1,9 @@
-//! The analyst `contacts`: e-mail addresses, phone numbers, profiles, people, postal addresses and the business of a page.
+//! The analyst plugin `contacts`: e-mail addresses, phone numbers, social profiles, people, postal
+//! addresses and business details.
 
 #![cfg_attr(
     test,
-    allow(clippy::unwrap_used, reason = "a test says what it expects")
+    allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")
 )]
 
 mod addresses;
@@ -10,14 +11,15 @@ mod ask;
 mod business;
 mod emails;
 mod found;
+mod grounding;
 mod join;
 mod page;
 mod people;
 mod phones;
 mod social;
-mod standing;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task, recall};
 use trawl_sdk::{Document, Failure, Info, Needs};
@@ -25,21 +27,22 @@ use trawl_sdk::{Document, Failure, Info, Needs};
 pub use found::{Address, Business, Email, Found, Person, Phone, Social};
 use page::{Page, decoys};
 
-/// Finds contacts. A page gives [`Found`]; the findings of many pages give one list `contacts` of `{kind, value, details, pages}`.
+/// Finds contacts. A page yields [`Found`]; the findings of many pages are joined into one list
+/// `contacts` of `{kind, value, details, pages}`.
 ///
-/// Rules find everything that has a form. A model, when there is one, is asked once a page for what is only said in words, and what it
-/// answers counts only if it stands in the page.
+/// Rules find everything that has a recognisable form. A model, if there is one, is asked once per
+/// page for contacts in running text; its answers count only if they occur on the page.
 pub struct Contacts;
 
 trawl_sdk::export!(analyst: Contacts);
 
-/// What a caller may say.
+/// The options of a caller.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// ISO 3166 code of two letters of the country that numbers without a calling code are of.
+    /// ISO 3166-1 alpha-2 code of the country assumed for numbers without a calling code.
     pub country: Option<String>,
-    /// What the caller is after, in words; goes to the model.
+    /// What the caller looks for, passed to the model.
     pub prompt: Option<String>,
 }
 
@@ -53,7 +56,7 @@ impl Analyst for Contacts {
             "E-mail addresses, phone numbers, social profiles, people, postal addresses and business details",
         )
         .options_schema(
-            r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166 code of the country that numbers without a calling code are of"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
+            r#"{"type":"object","properties":{"country":{"type":"string","pattern":"^[A-Za-z]{2}$","description":"ISO 3166-1 alpha-2 code of the country assumed for numbers without a calling code"},"prompt":{"type":"string"}},"additionalProperties":false}"#,
         )
         .needs(Needs::SOURCE)
     }
@@ -84,14 +87,15 @@ impl Analyst for Contacts {
                 ask::merge(&mut found, answer, &page, &homes);
             });
         }
-        let mut value = serde_json::to_value(&found)
-            .map_err(|error| Failure::Failed(format!("the answer is no JSON: {error}")))?;
+        let mut value = serde_json::to_value(&found).map_err(|error| {
+            Failure::Failed(format!("the answer cannot be written as JSON: {error}"))
+        })?;
         value["model"] = note;
         Ok(Step::Done(value))
     }
 }
 
-/// Finds the contacts of a page by rules alone. `source` is the page as it was served.
+/// Finds the contacts of a page by rules alone. `source` is the page as served.
 pub fn find(document: &Document<'_>, source: &str, options: &Options) -> Found {
     decoys::without(document, |document| {
         in_page(&Page::read(document), source, options)
@@ -113,7 +117,7 @@ fn in_page(page: &Page<'_>, source: &str, options: &Options) -> Found {
     found
 }
 
-/// Says whose an address is when a person was found with it.
+/// Adds the names of people to their e-mail addresses.
 fn name_emails(found: &mut Found) {
     for person in &found.people {
         let Some(email) = &person.email else {
@@ -137,7 +141,9 @@ fn check(options: &Options) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None => Err(Failure::invalid_option(
             "country",
-            format!("`{country}` is no country: give a code of two letters such as `DE`"),
+            format!(
+                "`{country}` is not a country code: use an ISO 3166-1 alpha-2 code such as `DE`"
+            ),
         )),
     }
 }

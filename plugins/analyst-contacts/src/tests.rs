@@ -25,7 +25,7 @@ fn an_empty_page_has_empty_lists() {
 }
 
 #[test]
-fn a_card_says_who_is_reached_where() {
+fn cards_combine_person_and_contact() {
     let html = r#"<div><h3>Ann Lee</h3><p>Head of Sales</p><a href="mailto:ann@acme.com">write</a> <a href="tel:+12075550142">call</a></div>"#;
     let found = analyse(html, "https://acme.com/");
     assert_eq!(
@@ -57,7 +57,7 @@ fn structured_data_in_each_syntax_is_read() {
 }
 
 #[test]
-fn a_country_option_decides_and_must_be_one() {
+fn the_country_option_applies_and_is_validated() {
     let found = page("<p>Phone: 030 901820")
         .analyse::<Contacts>(json!({"country": "de"}))
         .unwrap();
@@ -70,12 +70,12 @@ fn a_country_option_decides_and_must_be_one() {
         .unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "invalid options: `country`: `xx` is no country: give a code of two letters such as `DE`"
+        "invalid options: `country`: `xx` is not a country code: use an ISO 3166-1 alpha-2 code such as `DE`"
     );
 }
 
 #[test]
-fn a_model_adds_only_what_stands_in_the_page() {
+fn a_model_adds_only_what_occurs_on_the_page() {
     let html =
         "<p>Ring Jo Vance, who keeps the archive, via jo at acme.com, or on 030 901820 in Berlin.";
     let answer = json!({
@@ -109,7 +109,7 @@ fn a_model_adds_only_what_stands_in_the_page() {
 }
 
 #[test]
-fn without_an_answer_the_rules_stand() {
+fn without_an_answer_the_findings_of_the_rules_remain() {
     let asked = page("<a href=mailto:a@acme.de>x</a>")
         .analyse_with::<Contacts>(json!({}), |_| Err("too dear".to_owned()));
     let found = asked.answer();
@@ -118,7 +118,7 @@ fn without_an_answer_the_rules_stand() {
 }
 
 #[test]
-fn a_small_model_gets_the_lines_that_matter() {
+fn a_small_model_gets_the_relevant_lines() {
     let html = format!(
         "<p>{}</p><p>Tel 030 901820</p>",
         "<p>words of no use</p>".repeat(4_000)
@@ -138,7 +138,7 @@ fn a_small_model_gets_the_lines_that_matter() {
 }
 
 #[test]
-fn pages_are_joined_without_repeats() {
+fn pages_are_joined_without_duplicates() {
     let one = json!({
         "emails": [{"value": "Info@acme.de", "sources": ["text"]}],
         "phones": [{"value": "+4930901820", "national": "030 901820", "country": "DE", "type": "fixed_line"}],
@@ -190,7 +190,7 @@ fn pages_are_joined_without_repeats() {
 }
 
 #[test]
-fn each_class_of_hidden_address_and_number_is_read() {
+fn each_kind_of_obfuscation_is_decoded() {
     for (html, emails, phones) in [
         (
             r#"<script>window.S = {"firm":{"email":"info@acme.de"}}</script>"#,

@@ -431,7 +431,10 @@ mod tests {
             let talk = converse::<Zyte>(&task(), &[answered]);
             let failure = talk.failure();
             assert_eq!(failure.class, expected, "{status} {kind}");
-            assert_eq!(failure.message, format!("responded with status {status}: Words"));
+            assert_eq!(
+                failure.message,
+                format!("responded with status {status}: Words")
+            );
             assert_eq!(failure.code.as_deref(), Some(kind));
             assert_eq!(failure.retry_after, Some(3));
             assert_eq!(failure.request_id.as_deref(), Some("r1"));

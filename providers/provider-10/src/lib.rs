@@ -463,7 +463,10 @@ mod tests {
             br#"{"message":"slow down"}"#.as_slice(),
         );
         let talk = converse::<Oxylabs>(&task(), &[refused]);
-        assert_eq!(talk.failure().message, "responded with status 429: slow down");
+        assert_eq!(
+            talk.failure().message,
+            "responded with status 429: slow down"
+        );
         assert_eq!(
             (
                 talk.failure().retry_after,

@@ -392,7 +392,10 @@ mod tests {
             br#"{"message":"slow down"}"#.as_slice(),
         );
         let talk = converse::<Decodo>(&task(), &[slow]);
-        assert_eq!(talk.failure().message, "responded with status 429: slow down");
+        assert_eq!(
+            talk.failure().message,
+            "responded with status 429: slow down"
+        );
         assert_eq!(talk.failure().retry_after, Some(7));
     }
 }

@@ -178,7 +178,10 @@ fn failures_of_a_scrape_have_their_classes() {
         let talk = converse::<Scrapfly>(&task(), &[answered]);
         let failure = talk.failure();
         assert_eq!(failure.class, expected, "{status} {code}");
-        assert_eq!(failure.message, format!("responded with status {status}: {words}"));
+        assert_eq!(
+            failure.message,
+            format!("responded with status {status}: {words}")
+        );
         assert_eq!(failure.code.as_deref(), Some(code));
         assert_eq!(
             (failure.retryable, failure.retry_after),

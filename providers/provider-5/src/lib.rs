@@ -354,7 +354,10 @@ mod tests {
             let talk = converse::<ScrapeDo>(&task(), &[answered]);
             let failure = talk.failure();
             assert_eq!(failure.class, expected, "{status} {words}");
-            assert_eq!(failure.message, format!("responded with status {status}: {words}"));
+            assert_eq!(
+                failure.message,
+                format!("responded with status {status}: {words}")
+            );
             assert_eq!(failure.code.as_deref(), Some("17"));
             assert_eq!(failure.retry_after, Some(2));
             assert_eq!(failure.request_id.as_deref(), Some("r1"));

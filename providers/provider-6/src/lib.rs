@@ -405,7 +405,10 @@ mod tests {
             let failure = talk.failure();
             assert_eq!(failure.class, expected, "{status} {code}");
             assert_eq!(failure.retryable, retryable, "{status} {code}");
-            assert_eq!(failure.message, format!("responded with status {status}: Words"));
+            assert_eq!(
+                failure.message,
+                format!("responded with status {status}: Words")
+            );
             assert_eq!(failure.code.as_deref(), Some(code));
             assert_eq!(failure.retry_after, Some(2));
             assert_eq!(failure.request_id.as_deref(), Some("r1"));

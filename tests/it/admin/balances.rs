@@ -1,4 +1,4 @@
-//! One account and many requests at once; and who is told when its balance runs low.
+//! Concurrent requests of one account, and the alerts for a low balance.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use super::{done, shown, with_key};
 
 /// A cent in nanodollars.
 const CENT: i64 = 10_000_000;
-/// Requests at once.
+/// Number of concurrent requests.
 const REQUESTS: usize = 200;
-/// Bytes of a page, each of which costs a nanodollar: some 66 pages are a cent.
+/// Bytes of a page. A byte costs a nanodollar, so a cent pays for some 66 pages.
 const PAGE_BYTES: usize = 150_000;
 
 fn operator(app: &TestApp) -> Caller {
@@ -32,7 +32,7 @@ fn page(url: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_requests_spend_one_cent_and_no_more() {
+async fn concurrent_requests_never_overspend_one_cent() {
     let site = FakeSite::start().await;
     let url = site.put("/large", "text/plain", vec![b'x'; PAGE_BYTES]);
     let mut world = World::new();
@@ -53,7 +53,8 @@ async fn many_requests_spend_one_cent_and_no_more() {
     let charged: i64 = requests.join_all().await.into_iter().sum();
     assert!((1..=CENT).contains(&charged), "{charged}");
     let left = CENT - charged;
-    // Too little for one more page, since those that did not fit were refused or failed at nothing.
+    // Too little for one more page: pages that did not fit were refused, or failed and cost
+    // nothing.
     assert!(left < 2 * PAGE_BYTES as i64, "{left}");
     for _ in 0..200 {
         if app.app.billing().funds(&app.account).held.0 == 0 {
@@ -82,7 +83,7 @@ async fn many_requests_spend_one_cent_and_no_more() {
     assert_eq!(shown(&admin, "/admin/verify").await["ok"], true);
 }
 
-/// Checks that an event was signed, and gives its name, id and body.
+/// Checks that an event is signed, and returns its name, ID and body.
 fn checked(received: &Received, secret: &Secret) -> (String, String, Value) {
     let header = |name: &str| received.headers[name].clone();
     let signed = header("x-trawl-signature");
@@ -97,7 +98,7 @@ fn checked(received: &Received, secret: &Secret) -> (String, String, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_balance_that_runs_low_is_told_once_a_crossing() {
+async fn low_balance_alerts_are_sent_once_per_crossing() {
     let (site, receiver) = (FakeSite::start().await, Receiver::start().await);
     let url = site.put("/large", "text/plain", vec![b'x'; 2 * PAGE_BYTES]);
     let mut world = World::new();
@@ -106,7 +107,7 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
     let admin = operator(&app);
     let account = shown(&app, "/account").await;
     assert_eq!(account["notices"], Value::Null);
-    // Their owner sets it.
+    // The account's owner sets it.
     let notices = json!({"destination": receiver.url(), "low_balance_dollars": "0.005"});
     let set = done(&app, Method::PUT, "/account/notices", &notices).await;
     assert_eq!(set["notices"]["low_balance_dollars"], 0.005);
@@ -114,7 +115,7 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
     let secret = Secret::new(secret["webhook_secret"].as_str().unwrap().to_owned());
     let id = account["id"].as_str().unwrap();
 
-    // Down to 4 pages of those 33 that a cent pays for.
+    // Down to 4 of the 33 pages that the balance pays for.
     while app.balance() > 4 * 2 * PAGE_BYTES as i64 {
         app.fine(page(&url)).await;
     }
@@ -137,7 +138,7 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
         "once, however many pages followed"
     );
 
-    // Armed again by a top-up that lifts it above, and by none that does not.
+    // A top-up above the threshold re-arms the alert, a smaller one does not.
     let pay_in = async |dollars: &str| {
         let path = "/admin/accounts/caller/top-ups";
         done(&admin, Method::POST, path, &json!({"dollars": dollars})).await
@@ -155,7 +156,7 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
         ("on_low_balance", format!("{id}:on_low_balance:2"))
     );
 
-    // Seats cost what is left to the last nanodollar.
+    // Seats use up the balance to the last nanodollar.
     let left = app.balance();
     let missing = 20_000_000_000 - left;
     let dollars = format!("{}.{:09}", missing / 1_000_000_000, missing % 1_000_000_000);
@@ -168,8 +169,8 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
     )
     .await;
     let all = receiver.has(4).await;
-    let told: Vec<_> = all[2..].iter().map(|one| checked(one, &secret)).collect();
-    let kinds: BTreeSet<_> = told
+    let alerts: Vec<_> = all[2..].iter().map(|one| checked(one, &secret)).collect();
+    let kinds: BTreeSet<_> = alerts
         .iter()
         .map(|(event, id, _)| (event.clone(), id.rsplit(':').next().unwrap().to_owned()))
         .collect();
@@ -178,9 +179,9 @@ async fn a_balance_that_runs_low_is_told_once_a_crossing() {
         kinds,
         BTreeSet::from([pair("on_low_balance", "3"), pair("on_empty_balance", "1")])
     );
-    assert!(told.iter().all(|(_, _, body)| body["credits"] == 0));
+    assert!(alerts.iter().all(|(_, _, body)| body["credits"] == 0));
 
-    // A new secret signs what comes from now on.
+    // A new secret signs all later events.
     let renewed = done(
         &admin,
         Method::POST,

@@ -1,4 +1,4 @@
-//! The operator's way through the interface: accounts, keys, money, prices, and balances that run low.
+//! The admin API: accounts, keys, money, prices, and low balances.
 
 mod balances;
 mod operator;
@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::Value;
 use trawl_tests::{Answer, Caller};
 
-/// Asks as someone with the admin key does.
+/// Sends a request with the admin key.
 async fn asked(admin: &Caller, method: Method, path: &str, body: &Value) -> Answer {
     let body = match body {
         Value::Null => String::new(),
@@ -18,7 +18,7 @@ async fn asked(admin: &Caller, method: Method, path: &str, body: &Value) -> Answ
     answer.expect("an answer")
 }
 
-/// As [`asked`], and it must be done.
+/// Sends a request that must succeed, and returns the response body.
 async fn done(admin: &Caller, method: Method, path: &str, body: &Value) -> Value {
     let answer = asked(admin, method, path, body).await;
     let text = String::from_utf8_lossy(&answer.body);
@@ -26,12 +26,12 @@ async fn done(admin: &Caller, method: Method, path: &str, body: &Value) -> Value
     answer.json()
 }
 
-/// What a path shows.
+/// The response to a GET request.
 async fn shown(admin: &Caller, path: &str) -> Value {
     done(admin, Method::GET, path, &Value::Null).await
 }
 
-/// The same server for someone with this key.
+/// A client of the same server with this key.
 fn with_key(caller: &Caller, key: &str) -> Caller {
     caller.with_key(key)
 }

@@ -1,4 +1,4 @@
-//! From the first start to the last key, on a server that is a process of its own.
+//! Operating a server that is a child process, from its first start to the last key.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use trawl_tests::{Caller, FakeSite, ServerProcess, World, run_program};
 
 use super::{asked, done, shown, with_key};
 
-/// The key in the greeting that begins with this.
+/// The key with this prefix in the greeting.
 fn key_in(greeting: &str, prefix: &str) -> Option<String> {
     let words = greeting.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let mut keys = words.filter(|word| word.len() > 40 && word.starts_with(prefix));
@@ -18,7 +18,7 @@ fn page(url: &str) -> Value {
     json!({"url": url, "return_format": "text", "request": "http", "cache": false})
 }
 
-/// What `trawl` prints with these words after the data directory's.
+/// The output of a `trawl` command on the server's data directory.
 fn command(server: &ServerProcess, words: &[&str]) -> Value {
     let data = server.world.data();
     let mut all = words.to_vec();
@@ -30,7 +30,7 @@ fn command(server: &ServerProcess, words: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_whole_way_from_the_first_start() {
+async fn accounts_money_prices_and_keys_from_the_first_start() {
     let site = FakeSite::start().await;
     let mut server = ServerProcess::first_start(World::new());
     let key = key_in(&server.greeting, "tra_").expect("the admin key is printed");
@@ -49,7 +49,7 @@ async fn the_whole_way_from_the_first_start() {
         401
     );
 
-    // An account, money with its bonus, seats, a key.
+    // Creates an account, tops it up with a bonus, and sets seats and a key.
     let made = done(
         &admin,
         Method::POST,
@@ -90,13 +90,13 @@ async fn the_whole_way_from_the_first_start() {
     .await;
     let alice = with_key(&server, ci["api_key"].as_str().unwrap());
 
-    // She uses it.
+    // The account uses them.
     let good = alice.fine(page(&site.url("/page"))).await;
     alice.failure(page(&site.url("/nowhere"))).await;
     let charged = Caller::total(&good);
     assert!(charged > 0);
 
-    // The books agree, whoever asks.
+    // All interfaces report the same balance.
     let usage = shown(&admin, "/admin/usage?from=2020-01-01").await;
     let of_alice = usage["accounts"].as_array().unwrap().iter();
     let of_alice = of_alice.clone().find(|one| one["name"] == "alice").unwrap();
@@ -114,7 +114,7 @@ async fn the_whole_way_from_the_first_start() {
     );
     assert_eq!(
         usage["total"]["top_ups"], 525.0,
-        "the first account's $25 too"
+        "and $25 of the first account"
     );
     assert_eq!(
         command(&server, &["usage"])["total"]["costs"]["total_cost"],
@@ -136,7 +136,7 @@ async fn the_whole_way_from_the_first_start() {
     let logs = alice.get("/data/api_keys").await.json();
     assert_eq!(logs["count"], 2);
 
-    // Prices change with a restart, and nothing that was before does.
+    // Prices change at a restart; earlier charges do not.
     let before = shown(&admin, "/admin/prices").await;
     assert_eq!(before["prices"]["gigabyte"], "1");
     server.stop();
@@ -163,11 +163,11 @@ async fn the_whole_way_from_the_first_start() {
         shown(&admin, "/admin/accounts/alice/statement").await,
         statement
     );
-    let dearer = alice.fine(page(&site.url("/page"))).await;
+    let repriced = alice.fine(page(&site.url("/page"))).await;
     let bytes = |entry: &Value| nanodollars(&entry["costs"]["bytes_transferred_cost"]);
-    assert_eq!(bytes(&dearer), 2 * bytes(&good));
+    assert_eq!(bytes(&repriced), 2 * bytes(&good));
 
-    // The key's use outlived the restart; without it there is nothing.
+    // The last use of the key survives the restart. The revoked key is refused.
     let keys = shown(&admin, "/admin/accounts/alice/keys").await;
     let listed = keys["data"].as_array().unwrap().iter();
     let listed = listed.clone().find(|key| key["name"] == "ci").unwrap();
@@ -194,7 +194,7 @@ async fn the_whole_way_from_the_first_start() {
     let gone = asked(&admin, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(gone.status, 404);
 
-    // A restart with the same prices adds nothing.
+    // A restart with unchanged prices adds no entry to the price history.
     server.stop();
     server.start_again();
     let admin = with_key(&server, &key);
@@ -203,7 +203,7 @@ async fn the_whole_way_from_the_first_start() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn uses_of_keys_are_written_when_the_server_stops() {
+async fn the_last_use_of_a_key_is_stored_when_the_server_stops() {
     let mut server = ServerProcess::first_start(World::new());
     let used = |server: &ServerProcess| {
         let keys = server.account(&["key", "list", "default"]);
@@ -214,5 +214,5 @@ async fn uses_of_keys_are_written_when_the_server_stops() {
     let in_memory = used(&server);
     assert!(in_memory.is_string());
     server.stop();
-    assert_eq!(used(&server), in_memory, "read from the store alone");
+    assert_eq!(used(&server), in_memory, "as read from the store");
 }

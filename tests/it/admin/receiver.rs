@@ -1,4 +1,4 @@
-//! A receiver of webhooks that keeps what came.
+//! A webhook receiver that records all requests.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One request: its headers by lower-case names, and its body.
+/// One request: headers by lower-case name, and the body.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
     pub(super) headers: HashMap<String, String>,
@@ -27,10 +27,10 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let log = Log::default();
-        let kept = Arc::clone(&log);
+        let shared = Arc::clone(&log);
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&kept)));
+                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&shared)));
             }
         });
         Self { address, log }
@@ -44,7 +44,7 @@ impl Receiver {
         self.log.lock().unwrap().clone()
     }
 
-    /// What came, once there are so many.
+    /// The requests received, as soon as there are `count`.
     pub(super) async fn has(&self, count: usize) -> Vec<Received> {
         for _ in 0..1_000 {
             let received = self.so_far();

@@ -1,4 +1,4 @@
-//! `trawl transform`: a page from a file or standard input, offline.
+//! `trawl transform`: converts a file or standard input offline.
 
 use serde_json::{Value, json};
 use trawl_tests::{World, run_program};
@@ -78,7 +78,7 @@ fn fields_are_printed_as_an_entry() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_name() {
+fn wrong_arguments_are_named_in_the_error() {
     let world = World::new();
     world.write("map.json", br#"{"title": "h1["}"#);
     world.write("broken.json", b"{");

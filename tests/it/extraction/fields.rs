@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flat_map_gives_a_string_a_field() {
+async fn a_flat_map_yields_one_string_per_field() {
     let (app, site, url) = world().await;
     let map = json!({
         "title": "h1", "by_path": "//main/h1", "first": "a.more@href", "attribute": "//a[@class='more'][2]/@href",
@@ -24,7 +24,7 @@ async fn a_flat_map_gives_a_string_a_field() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_map_by_path_gives_lists_and_takes_the_path_that_fits_best() {
+async fn a_map_by_path_yields_lists_for_the_most_specific_path() {
     let (app, _site, url) = world().await;
     let field = |selectors: Value| json!([{"name": "found", "selectors": selectors}]);
     let found = async |map: Value| {
@@ -48,7 +48,7 @@ async fn a_map_by_path_gives_lists_and_takes_the_path_that_fits_best() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_selector_that_does_not_parse_is_refused_before_anything_is_fetched() {
+async fn an_invalid_selector_is_refused_before_anything_is_fetched() {
     let (app, site, url) = world().await;
     for (map, parts) in [
         (json!({"a": "h1", "price": "p..x"}), ["price", "p..x"]),
@@ -76,7 +76,7 @@ async fn a_selector_that_does_not_parse_is_refused_before_anything_is_fetched() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filters_decide_what_selectors_see_and_the_main_body_does_not() {
+async fn selectors_see_the_filtered_page_and_not_only_the_main_body() {
     let (app, _site, url) = world().await;
     let map = json!({"nav": "nav a", "footer": "footer"});
     let with = async |more: Value| {

@@ -1,4 +1,4 @@
-//! What fails, with which status, and that nothing outlives its caps.
+//! Failures with their statuses, and that no limit can be exceeded.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use trawl_tests::site::PAGE;
 use super::{Run, loopback, plan};
 
 #[tokio::test]
-async fn bombs_end_at_the_cap_and_the_next_page_is_served() {
+async fn decompression_bombs_stop_at_the_limit() {
     let small = FetchConfig {
         body_bytes_max: 4 << 20,
         ..FetchConfig::default()
@@ -31,7 +31,7 @@ async fn bombs_end_at_the_cap_and_the_next_page_is_served() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_off() {
+async fn an_endless_body_is_cut_off() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let (status, message) = run.failure(&site.url("/endless"), &plan()).await;
     assert_eq!(status, 522, "{message}");
@@ -39,7 +39,7 @@ async fn a_body_without_end_is_cut_off() {
 }
 
 #[tokio::test]
-async fn the_deadline_holds_over_the_whole_page() {
+async fn the_timeout_covers_the_whole_page() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let mut plan = plan();
     plan.timeout = Duration::from_millis(300);
@@ -52,7 +52,7 @@ async fn the_deadline_holds_over_the_whole_page() {
 }
 
 #[tokio::test]
-async fn a_body_cut_short_is_a_failure() {
+async fn a_truncated_body_is_a_failure() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     for (path, expected) in [
         ("/truncated", 522),
@@ -69,7 +69,7 @@ async fn a_body_cut_short_is_a_failure() {
 }
 
 #[tokio::test]
-async fn connections_that_cannot_be_made_say_why() {
+async fn connection_errors_have_a_reason() {
     let site = FakeSite::start().await;
     let run = Run::new(loopback());
     let closed = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -87,7 +87,7 @@ async fn connections_that_cannot_be_made_say_why() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_that_the_site_closed_is_replaced_without_a_word() {
+async fn an_idle_connection_that_the_site_closed_is_replaced() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     run.fetch(&site.url("/stale"), &plan())
         .await

@@ -1,4 +1,4 @@
-//! Pages over plain HTTP: what arrives, what fails and with which status.
+//! Pages over plain HTTP: results, failures and their statuses.
 
 mod faults;
 mod pages;
@@ -11,7 +11,7 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_plan::{CachePlan, FetchPlan, Pace, Pool};
 use url::Url;
 
-/// A plan as a request without any parameters gives it.
+/// The plan of a request without parameters.
 pub(crate) fn plan() -> FetchPlan {
     FetchPlan {
         timeout: Duration::from_secs(20),
@@ -33,7 +33,7 @@ pub(crate) fn plan() -> FetchPlan {
     }
 }
 
-/// Settings with 127.0.0.1 open and nothing else.
+/// A configuration that allows 127.0.0.1 and no other private address.
 pub(crate) fn loopback() -> EgressConfig {
     EgressConfig {
         allow_private: AllowList::parse(["127.0.0.1/32"]).expect("a range"),
@@ -41,7 +41,7 @@ pub(crate) fn loopback() -> EgressConfig {
     }
 }
 
-/// Fetches pages of one run.
+/// The fetcher and cookies of one run.
 pub(crate) struct Run {
     pub(crate) fetcher: Fetcher,
     pub(crate) jar: CookieJar,
@@ -53,7 +53,7 @@ impl Run {
     }
 
     pub(crate) fn with_caps(egress: EgressConfig, config: FetchConfig) -> Self {
-        let egress = Egress::new(egress).expect("a door");
+        let egress = Egress::new(egress).expect("an egress");
         Self {
             fetcher: Fetcher::new(egress, config),
             jar: CookieJar::new(),
@@ -61,13 +61,13 @@ impl Run {
     }
 
     pub(crate) async fn fetch(&self, url: &str, plan: &FetchPlan) -> Result<Fetched, FetchError> {
-        let url: Url = url.parse().expect("an address");
+        let url: Url = url.parse().expect("a URL");
         let politeness = Politeness::new(&PolitenessConfig::default());
         let permit = politeness.permit(url.host_str().unwrap_or_default()).await;
         self.fetcher.fetch(&permit, &url, plan, &self.jar).await
     }
 
-    /// Status and text of the failure that a page must become.
+    /// Status and message of a page that must fail.
     pub(crate) async fn failure(&self, url: &str, plan: &FetchPlan) -> (u16, String) {
         match self.fetch(url, plan).await {
             Ok(fetched) => panic!("{url} was fetched with status {}", fetched.page.status),

@@ -1,4 +1,4 @@
-//! What arrives.
+//! Successful fetches.
 
 use http::{HeaderName, HeaderValue};
 use trawl_tests::FakeSite;
@@ -11,7 +11,7 @@ fn body(fetched: &trawl_net::fetch::Fetched) -> String {
 }
 
 #[tokio::test]
-async fn a_page_comes_whole_and_the_connection_is_used_again() {
+async fn a_page_is_complete_and_the_connection_is_reused() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     for _ in 0..3 {
         let fetched = run
@@ -57,7 +57,7 @@ async fn bodies_in_every_content_coding_are_decoded() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_not_pages_come_untouched() {
+async fn other_media_types_are_returned_unchanged() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     for (kind, media_type, start) in [
         ("json", "application/json", b"{\"a\"".as_slice()),
@@ -75,7 +75,7 @@ async fn bodies_that_are_not_pages_come_untouched() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_site_is_a_page_too() {
+async fn an_error_response_of_the_site_is_a_page() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     for (status, number) in [
         ("404 Not Found", 404),
@@ -92,7 +92,7 @@ async fn an_error_of_the_site_is_a_page_too() {
 }
 
 #[tokio::test]
-async fn ten_redirects_are_followed_and_no_more() {
+async fn at_most_ten_redirects_are_followed() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let fetched = run
         .fetch(&site.url("/redirect/10"), &plan())
@@ -110,7 +110,7 @@ async fn ten_redirects_are_followed_and_no_more() {
 }
 
 #[tokio::test]
-async fn cookies_live_for_the_run_and_those_along_the_way_are_told() {
+async fn cookies_last_for_the_run_and_redirect_cookies_are_reported() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let fetched = run
         .fetch(&site.url("/login"), &plan())
@@ -131,7 +131,7 @@ async fn cookies_live_for_the_run_and_those_along_the_way_are_told() {
     assert_eq!(
         cookies,
         ["a=3", "b=2"],
-        "the last of a name, and none for a public suffix"
+        "the last one of each name, and none for a public suffix"
     );
     let other = Run::new(loopback());
     let fetched = other
@@ -142,7 +142,7 @@ async fn cookies_live_for_the_run_and_those_along_the_way_are_told() {
 }
 
 #[tokio::test]
-async fn repeated_headers_are_kept() {
+async fn repeated_headers_are_all_returned() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let fetched = run
         .fetch(&site.url("/repeated"), &plan())
@@ -161,7 +161,7 @@ async fn repeated_headers_are_kept() {
 }
 
 #[tokio::test]
-async fn what_the_caller_sent_does_not_follow_to_another_origin() {
+async fn caller_headers_are_not_sent_to_another_origin() {
     let (site, other) = (FakeSite::start().await, FakeSite::start().await);
     let run = Run::new(loopback());
     let mut plan = plan();

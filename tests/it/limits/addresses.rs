@@ -1,9 +1,9 @@
-//! Addresses that nobody outside may reach, in every spelling, as seed and behind a redirect.
+//! Non-public IP addresses in every spelling, as a seed and as the target of a redirect.
 
 use serde_json::json;
 use trawl_tests::{FakeSite, TestApp, World};
 
-/// Spellings of 127.0.0.1 and addresses next to it.
+/// Spellings of 127.0.0.1, and similar addresses.
 const LOOPBACK: [&str; 24] = [
     "127.0.0.1",
     "localhost",
@@ -30,7 +30,7 @@ const LOOPBACK: [&str; 24] = [
     "[::ffff:7f00:1]",
     "[::127.0.0.1]",
 ];
-/// Ranges that are not the public network.
+/// Ranges that are not public.
 const PRIVATE: [&str; 22] = [
     "10.0.0.1",
     "172.16.0.1",
@@ -63,14 +63,14 @@ async fn app(allow_private: &'static [&'static str]) -> TestApp {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_open_by_default_in_any_spelling() {
+async fn private_addresses_are_refused_in_every_spelling() {
     let (app, site) = (app(&[]).await, FakeSite::start().await);
     let port = site.address.port();
     for host in LOOPBACK.iter().chain(&PRIVATE) {
         let url = format!("http://{host}:{port}/page");
         let entry = app.page(json!({"url": url, "request_timeout": 5})).await;
         let status = entry["status"].as_u64().unwrap();
-        // A name that has no address is not refused, it does not exist.
+        // A name that does not resolve is not refused: it does not exist.
         let is_name = host.contains("localhost");
         assert!(status == 526 || is_name && status == 525, "{url}: {entry}");
         assert!(
@@ -83,7 +83,7 @@ async fn nothing_is_open_by_default_in_any_spelling() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redirect_opens_no_door() {
+async fn a_redirect_to_a_private_address_is_refused() {
     let app = app(&["127.0.0.2/32"]).await;
     let (open, closed) = (
         FakeSite::start_at("127.0.0.2").await,
@@ -123,7 +123,7 @@ async fn a_redirect_opens_no_door() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_servers_own_listener_is_refused_whatever_is_allowed() {
+async fn the_servers_own_listener_is_always_refused() {
     let app = app(&["0.0.0.0/0", "::/0"]).await;
     let site = FakeSite::start().await;
     app.fine(json!({"url": site.url("/page")})).await;

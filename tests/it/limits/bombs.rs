@@ -1,4 +1,5 @@
-//! Pages made to exhaust the server, in a process of their own so that its memory can be measured.
+//! Pages that try to exhaust the server, which is a child process so that its memory can be
+//! measured.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,11 @@ use trawl_tests::caller::{assert_free, costs};
 use trawl_tests::coding::{encoded, gzip_bomb};
 use trawl_tests::{FakeSite, ServerProcess, World};
 
-/// Most memory that any of these pages may make the server take: twice what the largest allowed body needs as text, as a
-/// document and in a guest.
+/// Upper bound on the server's peak memory: twice what the largest allowed body needs as text, as a
+/// document and in a component.
 const PEAK_KIB_MAX: u64 = 768 * 1024;
-/// Most time for one of them: its deadline and a little more. Most are over in a second on a quiet machine.
+/// Upper bound on the duration of one page: its deadline and some slack. Most take less than a
+/// second on an idle machine.
 const TIME_MAX: Duration = Duration::from_secs(45);
 
 struct Trial {
@@ -27,7 +29,7 @@ impl Trial {
         trial
     }
 
-    /// Asks for a page in a form; gives its entry. The server must be in good health afterwards.
+    /// Requests a page in a format and returns its entry. The server must be healthy afterwards.
     async fn ask(&self, url: &str, format: &str) -> Value {
         let began = Instant::now();
         let parts = json!({"metadata": true, "return_page_links": true, "request_timeout": 40, "max_size": 1000});
@@ -55,7 +57,7 @@ impl Trial {
         entry
     }
 
-    /// Asks for a page that must fail, with these words in the reason.
+    /// Requests a page that must fail with this text in the error.
     async fn refuses(&self, url: &str, says: &str) {
         let entry = self.ask(url, "markdown").await;
         let reason = entry["error"].as_str();
@@ -79,7 +81,7 @@ impl Trial {
         );
     }
 
-    async fn assert_books_are_right(&self) {
+    async fn assert_ledger_is_consistent(&self) {
         let audit = self.server.account(&["verify"]);
         assert_eq!(audit["disagreements"], json!([]));
         assert_eq!(self.server.account(&["list"])[0]["held"], 0);
@@ -87,7 +89,7 @@ impl Trial {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_that_grow_without_end_are_cut_off() {
+async fn decompression_bombs_are_cut_off() {
     let trial = Trial::new().await;
     let put = |path: &str, coding: &str, body: Vec<u8>| {
         trial.site.put(
@@ -96,7 +98,7 @@ async fn bodies_that_grow_without_end_are_cut_off() {
             body,
         )
     };
-    // 1 GiB in about 1 MiB, and the same once more in a few KiB.
+    // 1 GiB in about 1 MiB, and the same compressed once more into a few KiB.
     trial
         .refuses(&trial.site.url("/bomb/gzip"), "larger than")
         .await;
@@ -124,11 +126,11 @@ async fn bodies_that_grow_without_end_are_cut_off() {
     trial
         .refuses(&trial.site.url("/endless"), "larger than")
         .await;
-    trial.assert_books_are_right().await;
+    trial.assert_ledger_is_consistent().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_of_a_byte_now_and_then_ends_at_its_deadline() {
+async fn a_slow_page_ends_at_its_deadline() {
     let trial = Trial::new().await;
     let began = Instant::now();
     let drips: Vec<_> = (0..20)
@@ -152,11 +154,11 @@ async fn a_page_of_a_byte_now_and_then_ends_at_its_deadline() {
         "{:?}",
         began.elapsed()
     );
-    trial.assert_books_are_right().await;
+    trial.assert_ledger_is_consistent().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_out_of_all_proportion_are_bounded() {
+async fn oversized_documents_are_bounded() {
     let trial = Trial::new().await;
     let html = |path: &str, body: Vec<u8>| {
         trial.site.put(
@@ -204,5 +206,5 @@ async fn documents_out_of_all_proportion_are_bounded() {
     trial
         .ask(&html("/formatting", formatting.into_bytes()), "text")
         .await;
-    trial.assert_books_are_right().await;
+    trial.assert_ledger_is_consistent().await;
 }

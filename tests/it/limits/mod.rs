@@ -1,4 +1,5 @@
-//! Hostile pages and addresses through the joined server: each is a failure at no charge, or a page, and the server goes on.
+//! Hostile pages and addresses through the API: each is a page, or a failure that costs nothing,
+//! and the server keeps working.
 
 mod addresses;
 mod bombs;

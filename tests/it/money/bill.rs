@@ -1,4 +1,4 @@
-//! `GET /account` and `GET /account/statement`: the bill that a payer can add up.
+//! `GET /account` and `GET /account/statement`: a statement that adds up.
 
 use serde_json::{Value, json};
 use trawl_tests::caller::nanodollars;
@@ -11,7 +11,7 @@ async fn statement(app: &TestApp, query: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_adds_up_and_tells_of_pages_that_failed() {
+async fn a_statement_adds_up_and_lists_failed_pages() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let (good, bad) = (site.url("/page"), site.url("/nowhere"));
     app.scrape(json!({"url": format!("{good},{bad}"), "return_format": "text"}))
@@ -62,7 +62,7 @@ async fn a_statement_adds_up_and_tells_of_pages_that_failed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_comes_as_lines_and_as_a_table() {
+async fn a_statement_is_available_as_jsonl_and_csv() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     app.fine(json!({"url": site.url("/page"), "return_format": "text"}))
         .await;
@@ -97,7 +97,7 @@ async fn a_statement_comes_as_lines_and_as_a_table() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_time_cuts_a_statement_between_two_balances() {
+async fn a_time_range_limits_a_statement() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     app.fine(json!({"url": site.url("/page")})).await;
     let later = statement(&app, "?from=2999-01-01").await;

@@ -1,4 +1,4 @@
-//! What a page costs, and what happens when the money does not reach.
+//! What pages cost, and what happens when the balance is too small.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn the_decoded_body_is_charged_to_the_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_page_stands_in_the_statement_at_nothing_with_its_reason() {
+async fn a_failed_page_is_in_the_statement_for_free_with_its_reason() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     for path in [
         "/reset",
@@ -131,7 +131,7 @@ async fn without_money_nothing_is_fetched() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_runs_on_one_cent_get_one_page() {
+async fn two_concurrent_runs_on_one_cent_get_one_page() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let bytes = CENT as usize * 6 / 10;
     let url = site.put("/large", "text/plain", body_of(bytes));
@@ -157,7 +157,7 @@ async fn two_runs_on_one_cent_get_one_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_runs_on_a_few_cents_never_spend_more() {
+async fn concurrent_runs_never_overspend() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let (account, poor) = app.another("poor", Nanodollars(2 * CENT)).await;
     let urls: Vec<_> = (0..6)
@@ -187,13 +187,13 @@ async fn many_runs_on_a_few_cents_never_spend_more() {
     assert_eq!(left, 2 * CENT - paid);
     assert!(
         (0..CENT / 2).contains(&left),
-        "{left} left: pages that could be paid were not served"
+        "{left} left: affordable pages were not served"
     );
     settled(&app).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_outgrows_its_ceiling_fails_at_nothing() {
+async fn a_page_that_exceeds_its_ceiling_fails_for_free() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let credit = 100_000;
     let above = site.put("/above", "text/plain", body_of(2 * credit));
@@ -213,7 +213,7 @@ async fn a_page_that_outgrows_its_ceiling_fails_at_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_hangs_up_leaves_no_hold_open() {
+async fn a_client_that_disconnects_leaves_no_reservation() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let slow: Vec<_> = (0..12)
         .map(|n| site.url(&format!("/slow/{}", n * 100)))
@@ -228,7 +228,7 @@ async fn a_client_that_hangs_up_leaves_no_hold_open() {
             let hung_up = tokio::time::timeout(patience, app.post("/scrape", &[], &body)).await;
             assert!(
                 hung_up.is_err(),
-                "the answer was there too early for this test"
+                "the response came too early for this test"
             );
         }
     }
@@ -237,7 +237,10 @@ async fn a_client_that_hangs_up_leaves_no_hold_open() {
     let entries = app.entries().await;
     assert!(entries.len() >= before.len());
     let abandoned = entries.iter().filter(|entry| entry.reason == "abandoned");
-    assert!(abandoned.count() >= 9, "the pages went on without a reader");
+    assert!(
+        abandoned.count() >= 9,
+        "pages were fetched without a client"
+    );
     let posts = entries
         .iter()
         .filter(|entry| entry.kind == LedgerEntryKind::Post);
@@ -249,7 +252,7 @@ async fn a_client_that_hangs_up_leaves_no_hold_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_breaks_after_half_its_bytes_costs_nothing() {
+async fn a_truncated_page_costs_nothing() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let whole = encoded("gzip", &body_of(1_000_000));
     let half = whole[..whole.len() / 2].to_vec();

@@ -1,4 +1,4 @@
-//! The server is killed while pages are paid for, again and again; afterwards the books are right.
+//! The server is killed repeatedly while it charges for pages; the ledger is consistent afterwards.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trawl_tests::{Caller, FakeSite, ServerProcess, World};
 
-/// How often the server is killed.
+/// Number of kills.
 const KILLS: u64 = 50;
-/// Clients at the same time.
+/// Number of concurrent clients.
 const CLIENTS: usize = 4;
-/// What the account starts with, in nanodollars.
+/// Initial balance in nanodollars.
 const START: i64 = 100_000_000_000;
 
-/// What the clients got: charge by address.
+/// What the clients received: charge by URL.
 type Received = Arc<Mutex<HashMap<String, i64>>>;
 
-/// Asks for pages until the server is gone; no address is asked for twice.
+/// Requests pages until the server is gone, no URL twice.
 async fn ask_on(caller: Caller, site: String, count: Arc<AtomicU64>, received: Received) {
     loop {
         let pages = 1 + count.load(Ordering::Relaxed) % 4;
@@ -43,8 +43,8 @@ async fn ask_on(caller: Caller, site: String, count: Arc<AtomicU64>, received: R
     }
 }
 
-/// Checks a whole statement against what the clients got.
-fn assert_right(statement: &Value, received: &HashMap<String, i64>) {
+/// Checks a complete statement against what the clients received.
+fn assert_consistent(statement: &Value, received: &HashMap<String, i64>) {
     let entries = statement["entries"].as_array().unwrap();
     let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
     let amount = |entry: &Value| entry["amount"].as_i64().unwrap();
@@ -71,7 +71,7 @@ fn assert_right(statement: &Value, received: &HashMap<String, i64>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_at_any_moment_the_books_are_right_afterwards() {
+async fn the_ledger_is_consistent_after_a_kill_at_any_moment() {
     let began = Instant::now();
     let site = FakeSite::start().await;
     let mut server = ServerProcess::start(World::new());
@@ -87,7 +87,8 @@ async fn killed_at_any_moment_the_books_are_right_afterwards() {
                 ))
             })
             .collect();
-        // Spread over the groups that the ledger writes, which take a few milliseconds each.
+        // The ledger is written in groups that take a few milliseconds; this spreads the kills over
+        // them.
         tokio::time::sleep(Duration::from_micros(100_000 + round * 1_371)).await;
         server.kill();
         for client in clients {
@@ -102,17 +103,17 @@ async fn killed_at_any_moment_the_books_are_right_afterwards() {
     let statement = server.account(&["statement", "caller"]);
     let received = received.lock().unwrap();
     let (asked, delivered) = (count.load(Ordering::Relaxed), received.len());
-    assert_right(&statement, &received);
+    assert_consistent(&statement, &received);
     let n_voids = statement["sums"]["void"]["entries"]
         .as_u64()
         .unwrap_or_default();
     eprintln!(
-        "{KILLS} kills in {:?}: {asked} pages asked for, {delivered} delivered, {n_voids} voided",
+        "{KILLS} kills in {:?}: {asked} pages requested, {delivered} delivered, {n_voids} voided",
         began.elapsed()
     );
     assert!(
         delivered as u64 > KILLS * 10,
-        "too few pages to say anything"
+        "too few pages to be significant"
     );
-    assert!(n_voids > 0, "no kill met a page in flight");
+    assert!(n_voids > 0, "no kill interrupted a page");
 }

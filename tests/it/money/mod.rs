@@ -1,4 +1,4 @@
-//! Money through the joined server: what is charged, what is not, and that nothing makes it wrong.
+//! Money through the API: what is charged, what is not, and that the ledger is always consistent.
 
 mod bill;
 mod charges;
@@ -14,17 +14,17 @@ use trawl_tests::TestApp;
 const DOLLAR: i64 = 1_000_000_000;
 const CENT: i64 = DOLLAR / 100;
 
-/// A page with this many bytes of body that costs little else.
+/// A body of this size in a page that costs little else.
 fn body_of(bytes: usize) -> Vec<u8> {
     vec![b'x'; bytes]
 }
 
-/// A request for these addresses whose content costs no time, and whose bytes are paid for every time.
+/// A request for these URLs whose content takes no CPU time, and which bypasses the cache.
 fn cheap(urls: &[String]) -> Value {
     json!({"url": urls.join(","), "return_format": "empty", "request": "http", "cache": false})
 }
 
-/// Waits until nothing is set aside any more, and checks the books.
+/// Waits until nothing is reserved any more, and checks the ledger.
 async fn settled(app: &TestApp) {
     for _ in 0..200 {
         let accounts = app.app.billing().accounts();

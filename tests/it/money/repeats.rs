@@ -1,4 +1,4 @@
-//! The same POST twice: `Idempotency-Key`.
+//! `Idempotency-Key`: the same POST request twice.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use trawl_tests::{FakeSite, TestApp};
 use super::{DOLLAR, cheap, settled};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeat_gets_the_same_answer_and_is_charged_once() {
+async fn a_repeated_request_gets_the_same_response_and_is_charged_once() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     for form in ["application/json", "application/jsonl"] {
         let headers = [("idempotency-key", form), ("content-type", form)];
@@ -30,7 +30,7 @@ async fn a_repeat_gets_the_same_answer_and_is_charged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_request_under_a_used_key_is_a_conflict() {
+async fn another_request_with_a_used_key_is_a_conflict() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let headers = [("idempotency-key", "one")];
     let body = cheap(&[site.url("/page")]);
@@ -63,7 +63,7 @@ async fn another_request_under_a_used_key_is_a_conflict() {
         .await;
     assert_eq!(
         mended.status, 200,
-        "a refused request does not use its key up"
+        "a refused request does not use up its key"
     );
 }
 
@@ -90,7 +90,7 @@ async fn a_repeat_while_the_first_is_in_flight_is_a_conflict() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_hung_up_finds_the_answer_by_its_key() {
+async fn a_disconnected_client_gets_its_response_by_repeating_the_request() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let headers = [("idempotency-key", "lost")];
     let body = cheap(&[site.url("/slow/400"), site.url("/slow/300")]);
@@ -101,7 +101,7 @@ async fn who_hung_up_finds_the_answer_by_its_key() {
     let left = app.balance();
     assert!(
         left < 100 * DOLLAR,
-        "the request was given up with its caller"
+        "the request was cancelled when its client disconnected"
     );
     let again = app.post("/scrape", &headers, &body).await;
     assert_eq!(

@@ -1,12 +1,12 @@
-//! What each endpoint answers where no model is configured.
+//! Results of each endpoint when no model is configured.
 
 use super::*;
 
 #[tokio::test]
-async fn pages_carry_what_was_found_on_them() {
+async fn results_are_in_the_entries_of_their_pages() {
     let site = site().await;
-    let contacts = saying("contacts", &json!({"emails": []}), &json!({"contacts": []}));
-    let label = saying("label", &json!({"labels": [{"label": "news"}]}), &json!({}));
+    let contacts = analyst_with("contacts", &json!({"emails": []}), &json!({"contacts": []}));
+    let label = analyst_with("label", &json!({"labels": [{"label": "news"}]}), &json!({}));
     let app = TestApp::of(world(&[&contacts, &label])).await;
     for (path, key, expected) in [
         (CONTACTS, "contacts", json!({"emails": []})),
@@ -41,7 +41,7 @@ async fn pages_carry_what_was_found_on_them() {
 #[tokio::test]
 async fn a_failed_page_is_not_analysed_and_costs_nothing() {
     let site = FakeSite::start().await;
-    let contacts = saying("contacts", &json!({"emails": []}), &json!({"contacts": []}));
+    let contacts = analyst_with("contacts", &json!({"emails": []}), &json!({"contacts": []}));
     let app = TestApp::of(world(&[&contacts])).await;
     let body = json!({"url": site.url("/missing"), "request": "http", "cache": false});
     let entries = entries(&app.post(CONTACTS, &[], &body).await);
@@ -51,10 +51,10 @@ async fn a_failed_page_is_not_analysed_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn questions_and_answers_come_as_one_object() {
+async fn answers_are_one_object() {
     let site = site().await;
     let pair = json!({"question": "q", "answer": "a", "url": "http://127.0.0.1/", "score": 1});
-    let qa = saying("qa", &json!({"pairs": []}), &json!({"content": [pair]}));
+    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": [pair]}));
     let app = TestApp::of(world(&[&qa])).await;
     let body = request(
         &site,
@@ -72,7 +72,7 @@ async fn questions_and_answers_come_as_one_object() {
     assert_eq!(answer["status"], 200);
     assert_eq!(answer["url"], site.url("/"));
     assert!(answer.get("model").is_none(), "{answer}");
-    assert_six_numbers(&answer["cost"]);
+    assert_costs_add_up(&answer["cost"]);
     assert_eq!(total(&answer["cost"]), paid(&app).await);
 
     let body = json!({"url": site.url("/missing"), "request": "http", "cache": false});
@@ -86,10 +86,10 @@ async fn questions_and_answers_come_as_one_object() {
 }
 
 #[tokio::test]
-async fn relevant_links_come_as_one_object() {
+async fn relevant_links_are_one_object() {
     let site = site().await;
     let found = json!({"relevant_urls": ["http://127.0.0.1/a"], "links": [{"url": "http://127.0.0.1/a", "score": 0.9}]});
-    let links = saying("filter_links", &json!({"links": []}), &found);
+    let links = analyst_with("filter_links", &json!({"links": []}), &found);
     let app = TestApp::of(world(&[&links])).await;
     let answer = app
         .post(LINKS, &[], &request(&site, json!({"limit": 2})))
@@ -101,7 +101,7 @@ async fn relevant_links_come_as_one_object() {
         (&answer["error"], &answer["status"]),
         (&json!(""), &json!(200))
     );
-    assert_six_numbers(&answer["cost"]);
+    assert_costs_add_up(&answer["cost"]);
     assert_eq!(total(&answer["cost"]), paid(&app).await);
 
     // Several seeds are one crawl with one limit.
@@ -130,13 +130,13 @@ async fn relevant_links_come_as_one_object() {
 }
 
 #[tokio::test]
-async fn contacts_are_kept_and_can_be_asked_for() {
+async fn contacts_are_stored_and_listed() {
     let site = site().await;
     let joined = json!({"contacts": [
         {"kind": "email", "value": "info@site.example", "details": {"sources": ["text"]}, "pages": [site.url("/"), site.url("/a")]},
         {"kind": "phone", "value": "+4930123456", "pages": ["https://www.other.com/x"]},
     ]});
-    let contacts = saying("contacts", &json!({"emails": []}), &joined);
+    let contacts = analyst_with("contacts", &json!({"emails": []}), &joined);
     let app = TestApp::of(world(&[&contacts])).await;
     assert_eq!(
         app.get("/data/contacts").await.json(),
@@ -172,7 +172,7 @@ async fn contacts_are_kept_and_can_be_asked_for() {
         .await;
     assert_eq!(stranger.get("/data/contacts").await.json()["count"], 0);
 
-    // In the background likewise, and its pages carry what was found on them.
+    // A background crawl does the same, and its stored pages contain the results.
     let body = request(&site, json!({"run_in_background": true, "limit": 1}));
     let queued = app.post(CONTACTS, &[], &body).await.json();
     let id = queued["id"].as_str().unwrap().to_owned();
@@ -181,9 +181,9 @@ async fn contacts_are_kept_and_can_be_asked_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_with_the_parameters_name() {
+async fn invalid_parameters_are_named_in_the_error() {
     let site = site().await;
-    let contacts = saying("contacts", &json!({}), &json!({}));
+    let contacts = analyst_with("contacts", &json!({}), &json!({}));
     let app = TestApp::of(world(&[&contacts])).await;
     let refused = app.post(CONTACTS, &[], &json!({"prompt": "x"})).await;
     assert_eq!(refused.status, 400);
@@ -217,10 +217,10 @@ async fn what_cannot_be_done_is_said_with_the_parameters_name() {
 }
 
 #[tokio::test]
-async fn a_crawl_without_a_page_says_why() {
+async fn a_crawl_without_pages_reports_the_reason() {
     let site = site().await;
-    let qa = saying("qa", &json!({"pairs": []}), &json!({"content": []}));
-    let links = saying(
+    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": []}));
+    let links = analyst_with(
         "filter_links",
         &json!({"links": []}),
         &json!({"relevant_urls": []}),
@@ -234,7 +234,7 @@ async fn a_crawl_without_a_page_says_why() {
         assert_eq!(answer["status"], 599, "{answer}");
         assert_eq!(
             answer["error"],
-            "there was no page that the crawl may fetch, check `budget`, `blacklist`, `whitelist` and `limit`"
+            "the crawl may fetch no page, check `budget`, `blacklist`, `whitelist` and `limit`"
         );
         assert_eq!(total(&answer["cost"]), 0);
     }

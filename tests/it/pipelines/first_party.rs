@@ -1,7 +1,7 @@
-//! The endpoints with the analysts that come with the server, built by the real toolchain.
+//! The endpoints with the first-party analysts as they are shipped.
 
 use trawl::config::AiSettings;
-use trawl_tests::{ModelServer, Saying};
+use trawl_tests::{ModelServer, ScriptedReply};
 
 use super::*;
 
@@ -74,7 +74,7 @@ async fn contacts_are_found_stored_once_and_listed() {
     assert_eq!(listed["count"], rows.len());
     let of_nobody = app.get("/data/contacts?domain=other.example").await.json();
     assert_eq!(of_nobody, json!({"data": [], "count": 0}));
-    // Again: nothing is there twice.
+    // A second crawl stores nothing twice.
     app.post(CONTACTS, &[], &request(&site, json!({}))).await;
     assert_eq!(
         app.get("/data/contacts").await.json()["count"],
@@ -117,20 +117,21 @@ async fn answers_are_verbatim_and_links_have_reasons() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_model_makes_up_is_dropped() {
+async fn hallucinations_of_a_model_are_dropped() {
     let site = shop().await;
-    // The page has neither the address nor the name; a hostile page or a bad model would say such things.
-    let lies = json!({
+    // The page has neither the e-mail address nor the name; a hostile page or a bad model might
+    // produce them.
+    let hallucinations = json!({
         "emails": [{"value": "boss@invented.example"}],
         "phones": [{"value": "+49 30 5555555"}],
         "people": [{"name": "Max Mustermann", "role": "CEO"}],
     });
-    for saying in [
-        Saying::Content(lies.to_string()),
-        Saying::Garbage,
-        Saying::Status(500),
+    for reply in [
+        ScriptedReply::Content(hallucinations.to_string()),
+        ScriptedReply::Garbage,
+        ScriptedReply::Status(500),
     ] {
-        let server = ModelServer::start(saying).await;
+        let server = ModelServer::start(reply).await;
         let mut world = World::new();
         world.ai = Some(AiSettings {
             base: format!("http://{}/v1", server.address),
@@ -167,7 +168,7 @@ async fn what_a_model_makes_up_is_dropped() {
             assert_eq!(answer.status, 200, "{text}");
             assert!(!text.contains("invented"), "{text}");
         }
-        assert!(server.asked().len() >= 3, "the model was asked");
+        assert!(server.asked().len() >= 3, "the model was called");
         app.assert_settled().await;
     }
 }

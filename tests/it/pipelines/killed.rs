@@ -1,4 +1,5 @@
-//! Pipelines in the background on a server that is killed: they go on, and find, keep and bill everything once.
+//! Background pipelines on a server that is killed: they resume, and find, store and bill
+//! everything once.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -8,13 +9,13 @@ use trawl_tests::ServerProcess;
 use super::*;
 use crate::crawl_kill::{delivered, state};
 
-/// How often the server is killed during each crawl.
+/// Number of kills during each crawl.
 const KILLS: u64 = 6;
 const PAGES: usize = 120;
-/// How long a crawl may take after the last kill.
+/// Upper bound on the duration of a crawl after the last kill.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-/// A tree of pages, each with an address of mail of its own and one that all have.
+/// A tree of pages, each with an e-mail address of its own and one that all share.
 async fn staff() -> FakeSite {
     let site = FakeSite::start().await;
     for n in 1..=PAGES {
@@ -37,34 +38,35 @@ fn addresses(site: &FakeSite) -> BTreeSet<String> {
         .collect()
 }
 
-async fn begin(server: &ServerProcess, path: &str, body: &Value) -> String {
+async fn start(server: &ServerProcess, path: &str, body: &Value) -> String {
     let queued = server.post(path, &[], body).await.json();
     assert_eq!(queued["status"], "queued", "{queued}");
     queued["id"].as_str().unwrap().to_owned()
 }
 
-/// Kills the server again and again, then waits for the end of the crawl; how many kills met it running.
-async fn killed_to_its_end(server: &mut ServerProcess, id: &str, pause: Duration) -> u32 {
-    let mut n_met = 0;
+/// Kills the server repeatedly, waits for the end of the crawl, and returns how many kills
+/// interrupted it.
+async fn kill_repeatedly(server: &mut ServerProcess, id: &str, pause: Duration) -> u32 {
+    let mut n_interrupted = 0;
     for round in 0..KILLS {
         tokio::time::sleep(pause + Duration::from_millis(round * 17 % 60)).await;
         server.kill();
         server.start_again();
-        n_met += u32::from(state(server, id).await["state"] != "ended");
+        n_interrupted += u32::from(state(server, id).await["state"] != "ended");
     }
     let until = Instant::now() + TIME_MAX;
     loop {
         let state = state(server, id).await;
         if state["state"] == "ended" {
             assert_eq!(state["stop_reason"], "completed", "{state}");
-            return n_met;
+            return n_interrupted;
         }
         assert!(Instant::now() < until, "the crawl does not end: {state}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// Every page is delivered once and paid once, and the books agree.
+/// Checks that every page is delivered and charged once, and that the ledger is consistent.
 async fn assert_once(server: &ServerProcess, id: &str, expected: &BTreeSet<String>) {
     let pages = delivered(server, id).await;
     assert_eq!(&pages.into_keys().collect::<BTreeSet<_>>(), expected);
@@ -87,9 +89,12 @@ async fn contacts_are_all_found_and_stored_once() {
         "url": site.url("/staff/1"), "request": "http", "cache": false, "return_format": "empty", "run_in_background": true,
         "concurrency_limit": 2, "delay": 5,
     });
-    let id = begin(&server, CONTACTS, &body).await;
-    let n_met = killed_to_its_end(&mut server, &id, Duration::from_millis(60)).await;
-    assert!(n_met >= 2, "only {n_met} kills met a running crawl");
+    let id = start(&server, CONTACTS, &body).await;
+    let n_interrupted = kill_repeatedly(&mut server, &id, Duration::from_millis(60)).await;
+    assert!(
+        n_interrupted >= 2,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
     assert_once(&server, &id, &addresses(&site)).await;
 
     let stored = server.get("/data/contacts?limit=1000").await.json();
@@ -108,7 +113,7 @@ async fn contacts_are_all_found_and_stored_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_addresses_of_a_text_are_not_lost() {
+async fn the_urls_of_a_text_are_not_lost() {
     let site = staff().await;
     let mut server = ServerProcess::start(World::new());
     let text: Vec<String> = addresses(&site).into_iter().collect();
@@ -116,11 +121,14 @@ async fn the_addresses_of_a_text_are_not_lost() {
         "text": text.join(", and "), "request": "http", "cache": false, "return_format": "text", "run_in_background": true,
         "concurrency_limit": 2, "delay": 5,
     });
-    let id = begin(&server, TEXT, &body).await;
+    let id = start(&server, TEXT, &body).await;
     let shown = state(&server, &id).await;
     assert_eq!(shown["request"]["text"], format!("{PAGES} addresses"));
-    // The first kill meets a crawl that may have stored nothing yet but its request.
-    let n_met = killed_to_its_end(&mut server, &id, Duration::ZERO).await;
-    assert!(n_met >= 2, "only {n_met} kills met a running crawl");
+    // At the first kill the crawl may have stored nothing but its request.
+    let n_interrupted = kill_repeatedly(&mut server, &id, Duration::ZERO).await;
+    assert!(
+        n_interrupted >= 2,
+        "only {n_interrupted} kills interrupted the crawl"
+    );
     assert_once(&server, &id, &addresses(&site)).await;
 }

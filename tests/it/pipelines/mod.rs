@@ -1,4 +1,4 @@
-//! The deprecated pipelines on a site on loopback: without a model, with one, and with one that fails in every way.
+//! The deprecated pipelines: without a model, with one, and with one that fails in every way.
 
 mod answers;
 mod first_party;
@@ -33,8 +33,8 @@ async fn site() -> FakeSite {
     site
 }
 
-/// An analyst that says one thing of each page and another of all pages together.
-fn saying(name: &str, of_a_page: &Value, of_all: &Value) -> Guest {
+/// An analyst with one result for each page and another for all pages together.
+fn analyst_with(name: &str, of_a_page: &Value, of_all: &Value) -> Guest {
     let (page, all) = (of_a_page.to_string(), of_all.to_string());
     let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let mut guest = Guest::asking_analyst(name);
@@ -53,7 +53,7 @@ fn saying(name: &str, of_a_page: &Value, of_all: &Value) -> Guest {
     guest
 }
 
-/// A world in which these analysts stand in the place of the first-party ones.
+/// A world in which these analysts replace the first-party ones.
 fn world(analysts: &[&Guest]) -> World {
     let world = World::new();
     world.load_instead(analysts);
@@ -78,7 +78,7 @@ fn entries(answer: &Answer) -> Vec<Value> {
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-/// What every answer of these endpoints says of itself.
+/// Checks the deprecation headers.
 fn assert_deprecated(answer: &Answer) {
     assert_eq!(answer.header("deprecation"), "@1735689600");
     assert_eq!(
@@ -87,13 +87,13 @@ fn assert_deprecated(answer: &Answer) {
     );
 }
 
-/// Nanodollars of a `costs` object.
+/// The total of a `costs` object in nanodollars.
 fn total(costs: &Value) -> i64 {
     (costs["total_cost"].as_f64().unwrap() * 1e9).round() as i64
 }
 
-/// Checks that the parts of a `costs` object are its total.
-fn assert_six_numbers(costs: &Value) {
+/// Checks that the parts of a `costs` object add up to its total.
+fn assert_costs_add_up(costs: &Value) {
     let parts = [
         "ai_cost",
         "compute_cost",

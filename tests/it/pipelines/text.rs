@@ -1,4 +1,4 @@
-//! The pages that a text names.
+//! Crawls of the URLs in a text.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn urls(answer: &Answer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_address_is_a_seed_of_one_crawl() {
+async fn every_url_is_a_seed_of_one_crawl() {
     let site = site().await;
     let other = FakeSite::start_at("127.0.0.2").await;
     let mut world = World::new();
@@ -62,7 +62,7 @@ async fn every_address_is_a_seed_of_one_crawl() {
 }
 
 #[tokio::test]
-async fn a_text_without_addresses_is_an_empty_list() {
+async fn a_text_without_urls_yields_an_empty_list() {
     let app = TestApp::start().await;
     for text in ["", "nothing here, not even info@example.com"] {
         let answer = app.post(TEXT, &[], &body(text, json!({}))).await;
@@ -87,7 +87,7 @@ async fn a_text_without_addresses_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn ten_megabytes_of_text_are_taken_and_one_byte_more_is_not() {
+async fn a_text_may_have_ten_megabytes_and_no_more() {
     let site = site().await;
     let app = TestApp::start().await;
     // Escapes make the body larger than the text.
@@ -108,7 +108,7 @@ async fn ten_megabytes_of_text_are_taken_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn a_text_cannot_make_the_server_send_a_callers_secrets_or_reach_what_is_closed() {
+async fn urls_in_a_text_get_no_secrets_and_reach_no_private_address() {
     let site = site().await;
     let mut world = World::new();
     world.allow_private = &["127.0.0.1/32"];

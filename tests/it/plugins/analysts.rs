@@ -1,4 +1,4 @@
-//! Analysts: steps between questions, and every way to break the rules of a conversation.
+//! Analysts: their steps between questions, and violations of the protocol.
 
 use serde_json::{Value, json};
 use trawl_document::Document;
@@ -9,20 +9,20 @@ use trawl_plugins::{
 };
 use trawl_test_guests::{Guest, hostile};
 
-use super::{Shelf, document, entry, view};
+use super::{PluginFolder, document, entry, view};
 
 const MODEL: Option<ModelSize> = Some(ModelSize {
     context_tokens: 1_000,
     answer_tokens: 100,
 });
-/// What a guest is asked to misbehave with.
-const ASKED: &str = r#"{"misbehave":true}"#;
+/// Options that make the test component misbehave.
+const MISBEHAVE: &str = r#"{"misbehave":true}"#;
 
 fn load(guest: &Guest, limits: &str) -> std::sync::Arc<AnalystPlugin> {
-    let shelf = Shelf::new();
-    shelf.put(guest);
-    shelf.manifest(&entry(guest, limits));
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::new();
+    folder.put(guest);
+    folder.manifest(&entry(guest, limits));
+    let plugins = folder.start().unwrap();
     plugins.snapshot().analyst(&guest.name).unwrap()
 }
 
@@ -83,7 +83,7 @@ fn finding(value: &str) -> Finding {
 }
 
 #[test]
-fn a_question_is_put_and_its_reply_makes_the_answer() {
+fn a_reply_to_a_question_completes_the_analysis() {
     let analyst = load(&Guest::asking_analyst("who"), "");
     let page = document("x");
     let (question, memo) = asks(start(&analyst, &page, "{}", MODEL));
@@ -101,14 +101,14 @@ fn a_question_is_put_and_its_reply_makes_the_answer() {
 }
 
 #[test]
-fn without_a_model_the_answer_comes_at_once() {
+fn without_a_model_the_analysis_completes_at_once() {
     let analyst = load(&Guest::asking_analyst("who"), "");
     let step = start(&analyst, &document("x"), "{}", None);
     assert_eq!(answer(step), "no model");
 }
 
 #[test]
-fn findings_of_pages_reach_the_analyst() {
+fn findings_of_pages_are_joined() {
     let analyst = load(&Guest::asking_analyst("who"), "");
     let findings = [finding(r#"{"b":1,"a":["ü"]}"#), finding("2")];
     assert_eq!(
@@ -118,9 +118,9 @@ fn findings_of_pages_reach_the_analyst() {
 }
 
 #[test]
-fn an_analyst_is_told_like_any_plugin_and_counted() {
-    let shelf = Shelf::of(&[Guest::asking_analyst("who")]);
-    let plugins = shelf.start().unwrap();
+fn an_analyst_is_listed_and_its_calls_are_counted() {
+    let folder = PluginFolder::of(&[Guest::asking_analyst("who")]);
+    let plugins = folder.start().unwrap();
     let registry = plugins.snapshot();
     assert_eq!(registry.names(PluginKind::Analyst), ["who"]);
     assert!(registry.extractor("who").is_none() && registry.analyst("x").is_none());
@@ -153,20 +153,23 @@ fn options_are_checked_against_the_schema_and_by_the_analyst() {
 #[test]
 fn an_analyst_that_asks_without_a_model_is_not_loaded() {
     let guest = Guest::new("analyst", "pushy", hostile::ASK);
-    let shelf = Shelf::new();
-    shelf.put(&guest);
-    shelf.manifest(&entry(&guest, ""));
-    let refusal = shelf.refusal();
+    let folder = PluginFolder::new();
+    folder.put(&guest);
+    folder.manifest(&entry(&guest, ""));
+    let refusal = folder.refusal();
     assert!(
         refusal.contains("analyst `pushy`") && refusal.contains("there is no model"),
         "{refusal}"
     );
 }
 
-/// Lets `start` misbehave, and checks that the analyst answers afterwards.
-fn misbehave(misdeed: &str, limits: &str, model: Option<ModelSize>) -> Fault {
-    let analyst = load(&Guest::asking_analyst("bad").when_asked(misdeed), limits);
-    let fault = start(&analyst, &document("x"), ASKED, model)
+/// Makes `start` misbehave, and checks that the analyst works afterwards.
+fn misbehave(misbehavior: &str, limits: &str, model: Option<ModelSize>) -> Fault {
+    let analyst = load(
+        &Guest::asking_analyst("bad").when_asked(misbehavior),
+        limits,
+    );
+    let fault = start(&analyst, &document("x"), MISBEHAVE, model)
         .unwrap_err()
         .fault;
     asks(start(&analyst, &document("x"), "{}", MODEL));
@@ -174,23 +177,23 @@ fn misbehave(misdeed: &str, limits: &str, model: Option<ModelSize>) -> Fault {
 }
 
 #[test]
-fn steps_that_break_the_contract_are_lies() {
-    for (misdeed, says) in [
+fn steps_that_violate_the_contract_are_faults() {
+    for (misbehavior, says) in [
         (hostile::ANSWER_NOT_JSON, "not one JSON value"),
         (hostile::HUGE_MEMO, "a memo of 1048577 bytes"),
         (hostile::HUGE_QUESTION, "a question of 1048577 bytes"),
         (hostile::LYING_SCHEMA, "schema is not JSON"),
         (hostile::NO_MESSAGE, "0 messages"),
     ] {
-        match misbehave(misdeed, "", MODEL) {
-            Fault::Lied(reason) => assert!(reason.contains(says), "{misdeed}: {reason}"),
-            other => panic!("{misdeed}: {other:?}"),
+        match misbehave(misbehavior, "", MODEL) {
+            Fault::Lied(reason) => assert!(reason.contains(says), "{misbehavior}: {reason}"),
+            other => panic!("{misbehavior}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn asking_without_a_model_is_a_lie() {
+fn asking_without_a_model_is_a_fault() {
     match misbehave(hostile::ASK, "", None) {
         Fault::Lied(reason) => assert!(reason.contains("there is no model"), "{reason}"),
         other => panic!("{other:?}"),
@@ -198,7 +201,7 @@ fn asking_without_a_model_is_a_lie() {
 }
 
 #[test]
-fn a_loop_and_a_memory_grab_are_stopped() {
+fn endless_loops_and_allocations_are_stopped() {
     let fault = misbehave(hostile::ENDLESS_LOOP, "limits = { time_ms = 60 }", MODEL);
     assert!(matches!(fault, Fault::OutOfTime { .. }), "{fault:?}");
     let fault = misbehave(hostile::MEMORY_GRAB, "limits = { memory_mib = 4 }", MODEL);
@@ -206,7 +209,7 @@ fn a_loop_and_a_memory_grab_are_stopped() {
 }
 
 #[test]
-fn a_reply_that_breaks_the_analyst_harms_nothing_else() {
+fn a_fault_on_a_reply_affects_no_other_call() {
     let analyst = load(
         &Guest::asking_analyst("bad").when_resumed(hostile::TRAP),
         "",
@@ -221,7 +224,7 @@ fn a_reply_that_breaks_the_analyst_harms_nothing_else() {
 }
 
 #[test]
-fn what_goes_in_and_comes_out_has_bounds() {
+fn inputs_and_outputs_are_limited() {
     let analyst = load(
         &Guest::asking_analyst("small"),
         "limits = { input_mib = 1, output_mib = 1 }",
@@ -244,9 +247,9 @@ fn what_goes_in_and_comes_out_has_bounds() {
 
 #[test]
 fn an_analyst_is_never_a_shared_library() {
-    let shelf = Shelf::new();
-    shelf.manifest("allow_native = true\n[[analyst]]\nname = \"x\"\nnative = \"x.so\"\n");
-    let refusal = shelf.refusal();
+    let folder = PluginFolder::new();
+    folder.manifest("allow_native = true\n[[analyst]]\nname = \"x\"\nnative = \"x.so\"\n");
+    let refusal = folder.refusal();
     assert!(
         refusal.contains("analyst `x`") && refusal.contains("never native"),
         "{refusal}"
@@ -254,12 +257,12 @@ fn an_analyst_is_never_a_shared_library() {
 }
 
 #[test]
-fn an_analyst_under_another_kind_is_told_where_it_belongs() {
+fn the_error_for_a_wrong_kind_names_the_right_one() {
     let guest = Guest::asking_analyst("who");
-    let shelf = Shelf::new();
-    shelf.put(&guest);
-    shelf.manifest("[[extractor]]\nname = \"who\"\ncomponent = \"who.wasm\"\n");
-    let refusal = shelf.refusal();
+    let folder = PluginFolder::new();
+    folder.put(&guest);
+    folder.manifest("[[extractor]]\nname = \"who\"\ncomponent = \"who.wasm\"\n");
+    let refusal = folder.refusal();
     assert!(
         refusal.contains("move it to a `[[analyst]]` entry"),
         "{refusal}"

@@ -1,20 +1,20 @@
-//! What well-behaved plugins get and give.
+//! Inputs and outputs of well-behaved plugins.
 
 use serde_json::json;
 use trawl_plugins::{PageView, PluginKind, Rendered};
 use trawl_test_guests::Guest;
 
-use super::{Shelf, document, entry, render, text, view};
+use super::{PluginFolder, document, entry, render, text, view};
 
 #[test]
-fn each_kind_is_called_by_the_name_the_operator_gave_it() {
-    let shelf = Shelf::of(&[
+fn each_kind_is_called_by_its_configured_name() {
+    let folder = PluginFolder::of(&[
         Guest::echo_format("echo"),
         Guest::keeping_filter("all"),
         Guest::echo_extractor("options"),
         Guest::whole_chunker("whole"),
     ]);
-    let plugins = shelf.start().unwrap();
+    let plugins = folder.start().unwrap();
     assert_eq!(text(render(&plugins, "echo", "Grüße", "{}")), "Grüße");
 
     let registry = plugins.snapshot();
@@ -33,13 +33,13 @@ fn each_kind_is_called_by_the_name_the_operator_gave_it() {
 }
 
 #[test]
-fn a_filter_cannot_bring_a_dropped_node_back() {
-    let shelf = Shelf::of(&[Guest::new(
+fn a_filter_cannot_restore_a_removed_node() {
+    let folder = PluginFolder::of(&[Guest::new(
         "filter",
         "nothing",
         "(call $ok (i32.const 0) (i32.const 0))",
     )]);
-    let plugins = shelf.start().unwrap();
+    let plugins = folder.start().unwrap();
     let page = document("x");
     let view = PageView {
         kept: &[0b01],
@@ -54,7 +54,7 @@ fn a_filter_cannot_bring_a_dropped_node_back() {
 }
 
 #[test]
-fn source_and_body_go_only_to_plugins_that_ask() {
+fn source_and_body_are_passed_only_on_request() {
     let lengths = "(i32.store8 (i32.const 512) (i32.add (i32.const 48) (i32.load offset=144 (local.get $args)))) \
                    (i32.store8 (i32.const 513) (i32.add (i32.const 48) (i32.load offset=152 (local.get $args)))) \
                    (call $ok_text (i32.const 512) (i32.const 2))";
@@ -62,13 +62,13 @@ fn source_and_body_go_only_to_plugins_that_ask() {
         needs,
         ..Guest::new("format", name, lengths)
     };
-    let shelf = Shelf::of(&[
+    let folder = PluginFolder::of(&[
         asking("none", 0),
         asking("source", 1),
         asking("body", 2),
         asking("both", 3),
     ]);
-    let plugins = shelf.start().unwrap();
+    let plugins = folder.start().unwrap();
     let page = document("x");
     let view = PageView {
         text: "12345",
@@ -87,14 +87,14 @@ fn source_and_body_go_only_to_plugins_that_ask() {
 }
 
 #[test]
-fn bytes_come_back_as_bytes() {
+fn a_format_may_return_bytes() {
     let mut guest = Guest::new(
         "format",
         "raw_bytes",
         "(drop (call $ok_text (i32.const 512) (i32.const 3))) (i32.store8 (i32.const 20) (i32.const 1)) (i32.const 16)",
     );
     guest.extra = r#"(data (i32.const 512) "\ff\00\01")"#.to_owned();
-    let plugins = Shelf::of(&[guest]).start().unwrap();
+    let plugins = PluginFolder::of(&[guest]).start().unwrap();
     assert_eq!(
         render(&plugins, "raw_bytes", "", "{}").unwrap(),
         Rendered::Bytes(vec![255, 0, 1])
@@ -107,7 +107,7 @@ fn options_are_checked_against_the_plugins_schema() {
         schema: r#"{"type":"object","properties":{"width":{"type":"integer","minimum":1}},"additionalProperties":false}"#.to_owned(),
         ..Guest::echo_format("wide")
     };
-    let plugins = Shelf::of(&[guest]).start().unwrap();
+    let plugins = PluginFolder::of(&[guest]).start().unwrap();
     let format = plugins.snapshot().format("wide").unwrap();
     assert_eq!(format.check_options(&json!({"width": 3})), Ok(()));
     let wrong = format.check_options(&json!({"width": 0})).unwrap_err();
@@ -116,12 +116,12 @@ fn options_are_checked_against_the_plugins_schema() {
 }
 
 #[test]
-fn status_tells_what_is_loaded_and_how_it_is_doing() {
-    let shelf = Shelf::of(&[]);
+fn status_lists_plugins_and_their_statistics() {
+    let folder = PluginFolder::of(&[]);
     let guest = Guest::echo_format("echo").when_asked("unreachable");
-    shelf.put(&guest);
-    shelf.manifest(&entry(&guest, "limits = { memory_mib = 8 }"));
-    let plugins = shelf.start().unwrap();
+    folder.put(&guest);
+    folder.manifest(&entry(&guest, "limits = { memory_mib = 8 }"));
+    let plugins = folder.start().unwrap();
     for options in ["{}", "{}", r#"{"trap":1}"#] {
         let _ = render(&plugins, "echo", "x", options);
     }

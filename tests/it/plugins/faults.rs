@@ -1,41 +1,45 @@
-//! Plugins that misbehave: that call fails with a reason, and nothing else is harmed.
+//! Plugins that misbehave: the call fails with a reason, and nothing else is affected.
 
 use std::time::{Duration, Instant};
 
 use trawl_plugins::{Fault, Plugins};
 use trawl_test_guests::{Guest, hostile};
 
-use super::{Shelf, document, entry, fault, render, text, view};
+use super::{PluginFolder, document, entry, fault, render, text, view};
 
-/// What a guest is asked to misbehave with.
-const ASKED: &str = r#"{"misbehave":true}"#;
+/// Options that make the test component misbehave.
+const MISBEHAVE: &str = r#"{"misbehave":true}"#;
 
-/// Loads a hostile format beside a good one, lets it misbehave, and checks that both answer afterwards.
+/// Loads a hostile format beside a good one, makes it misbehave, and checks that both work
+/// afterwards.
 fn misbehave(guest: Guest, limits: &str) -> Fault {
     let good = Guest::echo_format("good");
-    let shelf = Shelf::of(&[]);
-    shelf.put(&good);
-    shelf.put(&guest);
-    shelf.manifest(&(entry(&good, "") + &entry(&guest, limits)));
-    let plugins = shelf.start().unwrap();
-    let fault = fault(render(&plugins, &guest.name, "page", ASKED));
-    assert_unharmed(&plugins, &guest.name);
+    let folder = PluginFolder::of(&[]);
+    folder.put(&good);
+    folder.put(&guest);
+    folder.manifest(&(entry(&good, "") + &entry(&guest, limits)));
+    let plugins = folder.start().unwrap();
+    let fault = fault(render(&plugins, &guest.name, "page", MISBEHAVE));
+    assert_unaffected(&plugins, &guest.name);
     fault
 }
 
-fn assert_unharmed(plugins: &Plugins, name: &str) {
+fn assert_unaffected(plugins: &Plugins, name: &str) {
     assert_eq!(text(render(plugins, "good", "page", "{}")), "page");
     assert_eq!(text(render(plugins, name, "page", "{}")), "page");
 }
 
-fn asked(misdeed: &str) -> Guest {
-    Guest::echo_format("bad").when_asked(misdeed)
+fn misbehaving(misbehavior: &str) -> Guest {
+    Guest::echo_format("bad").when_asked(misbehavior)
 }
 
 #[test]
-fn an_endless_loop_is_stopped_at_its_time() {
+fn an_endless_loop_is_stopped_at_the_time_limit() {
     let started = Instant::now();
-    let fault = misbehave(asked(hostile::ENDLESS_LOOP), "limits = { time_ms = 60 }");
+    let fault = misbehave(
+        misbehaving(hostile::ENDLESS_LOOP),
+        "limits = { time_ms = 60 }",
+    );
     assert!(
         matches!(
             fault,
@@ -50,8 +54,11 @@ fn an_endless_loop_is_stopped_at_its_time() {
 }
 
 #[test]
-fn a_memory_grab_is_stopped_at_its_size() {
-    let fault = misbehave(asked(hostile::MEMORY_GRAB), "limits = { memory_mib = 4 }");
+fn allocations_are_stopped_at_the_memory_limit() {
+    let fault = misbehave(
+        misbehaving(hostile::MEMORY_GRAB),
+        "limits = { memory_mib = 4 }",
+    );
     assert!(
         matches!(
             fault,
@@ -65,12 +72,12 @@ fn a_memory_grab_is_stopped_at_its_size() {
 }
 
 #[test]
-fn a_page_that_does_not_fit_into_the_guests_memory_is_its_failure() {
+fn a_page_that_exceeds_the_memory_limit_is_a_fault() {
     let guest = Guest::echo_format("small");
-    let shelf = Shelf::of(&[]);
-    shelf.put(&guest);
-    shelf.manifest(&entry(&guest, "limits = { memory_mib = 2 }"));
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::of(&[]);
+    folder.put(&guest);
+    folder.manifest(&entry(&guest, "limits = { memory_mib = 2 }"));
+    let plugins = folder.start().unwrap();
     let page = "x".repeat(4 << 20);
     assert!(matches!(
         fault(render(&plugins, "small", &page, "{}")),
@@ -80,7 +87,7 @@ fn a_page_that_does_not_fit_into_the_guests_memory_is_its_failure() {
 }
 
 #[test]
-fn deep_recursion_ends_at_the_guests_stack() {
+fn deep_recursion_is_stopped_at_the_stack_limit() {
     let fault = misbehave(hostile::deep_recursion("bad"), "");
     assert_eq!(
         fault,
@@ -91,24 +98,24 @@ fn deep_recursion_ends_at_the_guests_stack() {
 }
 
 #[test]
-fn traps_say_what_happened() {
-    for (misdeed, says) in [
+fn traps_are_reported_with_their_cause() {
+    for (misbehavior, says) in [
         (hostile::TRAP, "unreachable"),
         (hostile::OUT_OF_BOUNDS, "out of bounds memory access"),
         (hostile::LYING_POINTER, "out of bounds"),
         (hostile::LYING_CASE, "discriminant"),
         (hostile::INVALID_UTF8, "utf-8"),
     ] {
-        match misbehave(asked(misdeed), "") {
-            Fault::Trap { reason } => assert!(reason.contains(says), "{misdeed}: {reason}"),
-            other => panic!("{misdeed}: {other:?}"),
+        match misbehave(misbehaving(misbehavior), "") {
+            Fault::Trap { reason } => assert!(reason.contains(says), "{misbehavior}: {reason}"),
+            other => panic!("{misbehavior}: {other:?}"),
         }
     }
 }
 
 #[test]
 fn a_result_above_the_limit_is_refused() {
-    let huge = misbehave(asked(hostile::HUGE_OUTPUT), "");
+    let huge = misbehave(misbehaving(hostile::HUGE_OUTPUT), "");
     assert_eq!(
         huge,
         Fault::OutputTooLarge {
@@ -116,7 +123,10 @@ fn a_result_above_the_limit_is_refused() {
             allowed_mib: 64
         }
     );
-    let large = misbehave(asked(hostile::LARGE_OUTPUT), "limits = { output_mib = 1 }");
+    let large = misbehave(
+        misbehaving(hostile::LARGE_OUTPUT),
+        "limits = { output_mib = 1 }",
+    );
     assert_eq!(
         large,
         Fault::OutputTooLarge {
@@ -129,10 +139,10 @@ fn a_result_above_the_limit_is_refused() {
 #[test]
 fn a_page_above_the_limit_is_not_copied() {
     let guest = Guest::echo_format("small");
-    let shelf = Shelf::of(&[]);
-    shelf.put(&guest);
-    shelf.manifest(&entry(&guest, "limits = { input_mib = 1 }"));
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::of(&[]);
+    folder.put(&guest);
+    folder.manifest(&entry(&guest, "limits = { input_mib = 1 }"));
+    let plugins = folder.start().unwrap();
     let page = "x".repeat(1 << 20);
     assert!(matches!(
         fault(render(&plugins, "small", &page, "{}")),
@@ -144,7 +154,7 @@ fn a_page_above_the_limit_is_not_copied() {
 }
 
 #[test]
-fn failures_that_a_plugin_gives_keep_their_text() {
+fn failures_keep_the_plugins_message() {
     for (case, says) in [
         (0, "format `bad` refuses its options: page"),
         (1, "format `bad` cannot handle this page: page"),
@@ -153,42 +163,43 @@ fn failures_that_a_plugin_gives_keep_their_text() {
         let answer = format!(
             "(return (call $fail (i32.const {case}) (i32.load offset=124 (local.get $args)) (i32.load offset=128 (local.get $args))))"
         );
-        let plugins = Shelf::of(&[asked(&answer)]).start().unwrap();
-        let error = render(&plugins, "bad", "page", ASKED).unwrap_err();
+        let plugins = PluginFolder::of(&[misbehaving(&answer)]).start().unwrap();
+        let error = render(&plugins, "bad", "page", MISBEHAVE).unwrap_err();
         assert_eq!(error.to_string(), says);
         assert!(!error.fault.is_trap());
     }
 }
 
 #[test]
-fn results_that_break_the_contract_are_lies() {
+fn results_that_violate_the_contract_are_faults() {
     let filter = Guest::keeping_filter("mask").when_asked(hostile::LYING_MASK);
     let extractor = Guest::echo_extractor("json").when_asked(hostile::NOT_JSON);
     let spans = [(0, 99), (3, 1), (1, 2), (u32::MAX, u32::MAX)];
     let chunkers = spans.map(|(start, end)| {
-        let misdeed = hostile::lying_span(start, end);
-        Guest::whole_chunker(&format!("span_{}_{}", start % 1000, end % 1000)).when_asked(&misdeed)
+        let misbehavior = hostile::lying_span(start, end);
+        Guest::whole_chunker(&format!("span_{}_{}", start % 1000, end % 1000))
+            .when_asked(&misbehavior)
     });
     let guests: Vec<_> = [filter, extractor].into_iter().chain(chunkers).collect();
-    let plugins = Shelf::of(&guests).start().unwrap();
+    let plugins = PluginFolder::of(&guests).start().unwrap();
     let registry = plugins.snapshot();
     let page = document("x");
 
     let mask = registry.filter("mask").unwrap();
     assert!(matches!(
-        mask.keep(&view(&page), ASKED).unwrap_err().fault,
+        mask.keep(&view(&page), MISBEHAVE).unwrap_err().fault,
         Fault::Lied(_)
     ));
     assert!(mask.keep(&view(&page), "{}").is_ok());
     let json = registry.extractor("json").unwrap();
     assert!(matches!(
-        json.extract(&view(&page), ASKED).unwrap_err().fault,
+        json.extract(&view(&page), MISBEHAVE).unwrap_err().fault,
         Fault::Lied(_)
     ));
     assert!(json.extract(&view(&page), "{}").is_ok());
     for guest in &guests[2..] {
         let chunker = registry.chunker(&guest.name).unwrap();
-        let lie = chunker.chunk("aüb", ASKED);
+        let lie = chunker.chunk("aüb", MISBEHAVE);
         assert!(
             matches!(lie.unwrap_err().fault, Fault::Lied(_)),
             "{}",
@@ -199,12 +210,14 @@ fn results_that_break_the_contract_are_lies() {
 }
 
 #[test]
-fn a_guest_with_wasi_gets_a_still_clock_and_cannot_sleep() {
-    let plugins = Shelf::of(&[hostile::sleeper("sleepy")]).start().unwrap();
+fn a_component_with_wasi_has_a_fixed_clock_and_cannot_sleep() {
+    let plugins = PluginFolder::of(&[hostile::sleeper("sleepy")])
+        .start()
+        .unwrap();
     let first = text(render(&plugins, "sleepy", "", "{}"));
     assert_eq!(text(render(&plugins, "sleepy", "", "{}")), first);
     let started = Instant::now();
-    match fault(render(&plugins, "sleepy", "", ASKED)) {
+    match fault(render(&plugins, "sleepy", "", MISBEHAVE)) {
         Fault::Trap { reason } => assert!(reason.contains("may not wait"), "{reason}"),
         other => panic!("{other:?}"),
     }
@@ -213,19 +226,19 @@ fn a_guest_with_wasi_gets_a_still_clock_and_cannot_sleep() {
 }
 
 #[test]
-fn hostile_calls_at_once_do_not_harm_good_ones() {
+fn concurrent_faults_do_not_affect_other_calls() {
     let good = Guest::echo_format("good");
-    let bad = asked(hostile::ENDLESS_LOOP);
-    let shelf = Shelf::of(&[]);
-    shelf.put(&good);
-    shelf.put(&bad);
-    shelf.manifest(&(entry(&good, "") + &entry(&bad, "limits = { time_ms = 100 }")));
-    let plugins = shelf.start().unwrap();
+    let bad = misbehaving(hostile::ENDLESS_LOOP);
+    let folder = PluginFolder::of(&[]);
+    folder.put(&good);
+    folder.put(&bad);
+    folder.manifest(&(entry(&good, "") + &entry(&bad, "limits = { time_ms = 100 }")));
+    let plugins = folder.start().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 assert!(matches!(
-                    fault(render(&plugins, "bad", "page", ASKED)),
+                    fault(render(&plugins, "bad", "page", MISBEHAVE)),
                     Fault::OutOfTime { .. }
                 ))
             });

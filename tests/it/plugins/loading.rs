@@ -1,35 +1,38 @@
-//! What cannot be loaded, and the sentence that says why.
+//! Plugins that cannot be loaded, and the error messages.
 
 use std::fs;
 
 use trawl_plugins::inspect;
 use trawl_test_guests::{Guest, hostile};
 
-use super::{Shelf, cache_dir, entry};
+use super::{PluginFolder, cache_dir, entry};
 
-/// Loads one guest and checks the sentence of its refusal.
+/// Loads one component and checks the error message.
 #[track_caller]
 fn check(guest: &Guest, says: &[&str]) {
-    check_sentence(&Shelf::of(std::slice::from_ref(guest)).refusal(), says);
+    check_message(
+        &PluginFolder::of(std::slice::from_ref(guest)).refusal(),
+        says,
+    );
 }
 
 #[track_caller]
 fn check_manifest(manifest: &str, says: &[&str]) {
-    let shelf = Shelf::of(&[Guest::echo_format("echo")]);
-    shelf.manifest(manifest);
-    check_sentence(&shelf.refusal(), says);
+    let folder = PluginFolder::of(&[Guest::echo_format("echo")]);
+    folder.manifest(manifest);
+    check_message(&folder.refusal(), says);
 }
 
 #[track_caller]
-fn check_sentence(sentence: &str, says: &[&str]) {
+fn check_message(message: &str, says: &[&str]) {
     for part in says {
-        assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+        assert!(message.contains(part), "`{part}` is not in: {message}");
     }
-    assert!(!sentence.contains('\n'), "more than one line: {sentence}");
+    assert!(!message.contains('\n'), "more than one line: {message}");
 }
 
 #[test]
-fn a_contract_of_another_version_is_named_with_what_is_spoken() {
+fn an_unsupported_contract_version_is_named_with_the_supported_one() {
     check(
         &hostile::from_the_future("future"),
         &[
@@ -41,17 +44,17 @@ fn a_contract_of_another_version_is_named_with_what_is_spoken() {
 }
 
 #[test]
-fn a_plugin_of_another_kind_is_told_where_it_belongs() {
-    let shelf = Shelf::of(&[Guest::keeping_filter("all")]);
-    shelf.manifest("[[format]]\nname = \"all\"\ncomponent = \"all.wasm\"\n");
-    check_sentence(
-        &shelf.refusal(),
+fn the_error_for_a_wrong_kind_names_the_right_one() {
+    let folder = PluginFolder::of(&[Guest::keeping_filter("all")]);
+    folder.manifest("[[format]]\nname = \"all\"\ncomponent = \"all.wasm\"\n");
+    check_message(
+        &folder.refusal(),
         &["format `all`", "trawl:filter/filter@1.0.0", "`[[filter]]`"],
     );
 }
 
 #[test]
-fn an_import_that_nobody_provides_is_named() {
+fn an_unknown_import_is_named() {
     check(
         &hostile::unknown_import("greedy"),
         &[
@@ -63,7 +66,7 @@ fn an_import_that_nobody_provides_is_named() {
 }
 
 #[test]
-fn files_that_are_not_components_are_told_apart() {
+fn the_error_for_other_files_names_their_format() {
     let whole = Guest::echo_format("echo").build();
     let module = wat_module();
     let broken = {
@@ -80,9 +83,9 @@ fn files_that_are_not_components_are_told_apart() {
         (&whole[..8], "no exported interface"),
         (&broken, "`echo`: "),
     ] {
-        let shelf = Shelf::of(&[Guest::echo_format("echo")]);
-        shelf.put_bytes("echo", bytes);
-        check_sentence(&shelf.refusal(), &["format `echo`", says]);
+        let folder = PluginFolder::of(&[Guest::echo_format("echo")]);
+        folder.put_bytes("echo", bytes);
+        check_message(&folder.refusal(), &["format `echo`", says]);
     }
 }
 
@@ -93,31 +96,31 @@ fn wat_module() -> Vec<u8> {
 
 #[test]
 fn a_missing_file_is_named() {
-    let shelf = Shelf::of(&[Guest::echo_format("echo")]);
-    fs::remove_file(shelf.path("echo.wasm")).unwrap();
-    check_sentence(
-        &shelf.refusal(),
+    let folder = PluginFolder::of(&[Guest::echo_format("echo")]);
+    fs::remove_file(folder.path("echo.wasm")).unwrap();
+    check_message(
+        &folder.refusal(),
         &["format `echo`", "echo.wasm", "cannot be read"],
     );
 }
 
 #[test]
-fn a_describe_that_breaks_down_refuses_the_plugin() {
+fn a_plugin_whose_describe_fails_is_refused() {
     check(
         &hostile::trap_in_describe("bad"),
         &["format `bad`", "`describe` broke down", "unreachable"],
     );
     let guest = hostile::loop_in_describe("bad");
-    let shelf = Shelf::of(std::slice::from_ref(&guest));
-    shelf.manifest(&entry(&guest, "limits = { time_ms = 30 }"));
-    check_sentence(
-        &shelf.refusal(),
+    let folder = PluginFolder::of(std::slice::from_ref(&guest));
+    folder.manifest(&entry(&guest, "limits = { time_ms = 30 }"));
+    check_message(
+        &folder.refusal(),
         &["`describe` ran out of time", "allowed 30 ms"],
     );
 }
 
 #[test]
-fn a_plugin_that_breaks_down_on_a_small_page_is_refused() {
+fn a_plugin_that_fails_on_a_small_page_is_refused() {
     check(
         &Guest::new("format", "bad", hostile::TRAP),
         &["format `bad`", "sample page", "broke down"],
@@ -125,7 +128,7 @@ fn a_plugin_that_breaks_down_on_a_small_page_is_refused() {
 }
 
 #[test]
-fn a_bad_description_is_refused() {
+fn an_invalid_description_is_refused() {
     let good = || Guest::echo_format("echo");
     check(
         &Guest {
@@ -155,8 +158,8 @@ fn a_bad_description_is_refused() {
         },
         &["version"],
     );
-    let shelf = Shelf::new();
-    shelf.put_bytes(
+    let folder = PluginFolder::new();
+    folder.put_bytes(
         "echo",
         &Guest {
             name: "Echo!".to_owned(),
@@ -164,8 +167,8 @@ fn a_bad_description_is_refused() {
         }
         .build(),
     );
-    shelf.manifest("[[format]]\nname = \"echo\"\ncomponent = \"echo.wasm\"\n");
-    check_sentence(&shelf.refusal(), &["`Echo!` is not a name"]);
+    folder.manifest("[[format]]\nname = \"echo\"\ncomponent = \"echo.wasm\"\n");
+    check_message(&folder.refusal(), &["`Echo!` is not a name"]);
 }
 
 #[test]
@@ -229,13 +232,16 @@ fn manifest_errors_name_the_entry() {
 
 #[test]
 fn a_missing_manifest_is_named() {
-    check_sentence(&Shelf::new().refusal(), &["plugins.toml", "cannot be read"]);
+    check_message(
+        &PluginFolder::new().refusal(),
+        &["plugins.toml", "cannot be read"],
+    );
 }
 
 #[test]
 fn a_file_can_be_inspected_without_a_manifest() {
-    let shelf = Shelf::of(&[hostile::sleeper("sleepy")]);
-    let found = inspect(&shelf.path("sleepy.wasm"), &cache_dir()).unwrap();
+    let folder = PluginFolder::of(&[hostile::sleeper("sleepy")]);
+    let found = inspect(&folder.path("sleepy.wasm"), &cache_dir()).unwrap();
     assert_eq!(found.info.name, "sleepy");
     assert_eq!(found.info.contract, "trawl:format@1.0.0");
     assert!(
@@ -246,8 +252,8 @@ fn a_file_can_be_inspected_without_a_manifest() {
     );
     assert_eq!(found.sample.failure, None);
     assert!(found.sample.memory_peak_bytes > 0);
-    let refusal = inspect(&shelf.path("plugins.toml"), &cache_dir()).unwrap_err();
-    check_sentence(
+    let refusal = inspect(&folder.path("plugins.toml"), &cache_dir()).unwrap_err();
+    check_message(
         &refusal.to_string(),
         &["plugins.toml", "not a WebAssembly file"],
     );

@@ -1,4 +1,4 @@
-//! Plugins: what they may do, what happens when they misbehave, how they are loaded and swapped.
+//! Plugins: calls, faults, loading and hot reload.
 
 mod analysts;
 mod calls;
@@ -16,33 +16,33 @@ use trawl_document::{Document, kind};
 use trawl_plugins::{Fault, LoadError, PageView, PluginError, Plugins, PluginsConfig, Rendered};
 use trawl_test_guests::Guest;
 
-/// Compiled code of all tests: hashes keep them apart.
+/// The cache of compiled components, shared by all tests; its file names are hashes.
 fn cache_dir() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("compiled-guests")
 }
 
 /// A folder with a manifest and components.
-struct Shelf {
+struct PluginFolder {
     folder: TempDir,
 }
 
-impl Shelf {
+impl PluginFolder {
     fn new() -> Self {
         Self {
             folder: TempDir::new().unwrap(),
         }
     }
 
-    /// A shelf with these guests and a manifest that names them, each under its own name.
+    /// A folder with these components and a manifest that lists each under its own name.
     fn of(guests: &[Guest]) -> Self {
-        let shelf = Self::new();
+        let folder = Self::new();
         let mut manifest = String::new();
         for guest in guests {
-            shelf.put(guest);
+            folder.put(guest);
             manifest += &entry(guest, "");
         }
-        shelf.manifest(&manifest);
-        shelf
+        folder.manifest(&manifest);
+        folder
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -65,7 +65,7 @@ impl Shelf {
         start(&self.path("plugins.toml"))
     }
 
-    /// Why this shelf cannot be loaded.
+    /// The error with which this folder fails to load.
     fn refusal(&self) -> String {
         match self.start() {
             Ok(_) => panic!("it was loaded"),
@@ -81,7 +81,7 @@ fn start(manifest: &Path) -> Result<Arc<Plugins>, LoadError> {
     })
 }
 
-/// A manifest entry for a guest; `more` are further lines of it.
+/// The manifest entry of a component, with the lines `more`.
 fn entry(guest: &Guest, more: &str) -> String {
     format!(
         "[[{}]]\nname = {1:?}\ncomponent = \"{1}.wasm\"\n{more}\n",

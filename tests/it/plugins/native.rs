@@ -5,24 +5,25 @@ use std::process::Command;
 
 use trawl_plugins::{Fault, PageView};
 
-use super::{Shelf, document, fault, render, text, view};
+use super::{PluginFolder, document, fault, render, text, view};
 
-/// A shelf with the native test format, compiled with these `--cfg` words, in an entry with these further lines.
+/// A folder with the native test format, compiled with these `--cfg` flags, and a manifest entry
+/// for it with the lines `more`.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the build tool names its compiler in the environment"
+    reason = "cargo passes its compiler in the environment"
 )]
-fn shelf(words: &[&str], more: &str) -> Shelf {
-    let shelf = Shelf::new();
+fn folder(flags: &[&str], more: &str) -> PluginFolder {
+    let folder = PluginFolder::new();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/native/format.rs");
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(compiler);
     command
         .args(["--edition", "2024", "--crate-type", "cdylib", "-o"])
-        .arg(shelf.path("native.so"))
+        .arg(folder.path("native.so"))
         .arg(source);
-    for word in words {
-        command.args(["--cfg", word]);
+    for flag in flags {
+        command.args(["--cfg", flag]);
     }
     let output = command.output().unwrap();
     assert!(
@@ -30,15 +31,15 @@ fn shelf(words: &[&str], more: &str) -> Shelf {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    shelf.manifest(&format!(
+    folder.manifest(&format!(
         "allow_native = true\n[[format]]\nname = \"fast\"\nnative = \"native.so\"\n{more}\n"
     ));
-    shelf
+    folder
 }
 
 #[test]
 fn a_shared_library_is_called_like_a_component() {
-    let plugins = shelf(&[], "limits = { output_mib = 1 }").start().unwrap();
+    let plugins = folder(&[], "limits = { output_mib = 1 }").start().unwrap();
     let format = plugins.snapshot().format("fast").unwrap();
     assert!(format.info().native && format.info().needs.source);
     let page = document("Grüße");
@@ -75,24 +76,24 @@ fn a_shared_library_is_called_like_a_component() {
 }
 
 #[test]
-fn a_library_that_does_not_fit_is_refused() {
-    let refusal = shelf(&["other_version"], "").refusal();
+fn an_incompatible_library_is_refused() {
+    let refusal = folder(&["other_version"], "").refusal();
     assert!(
         refusal.contains("version 2 of the native interface"),
         "{refusal}"
     );
-    let refusal = shelf(&["other_kind"], "").refusal();
+    let refusal = folder(&["other_kind"], "").refusal();
     assert!(refusal.contains("found a chunker"), "{refusal}");
-    let broken = shelf(&[], "");
+    let broken = folder(&[], "");
     std::fs::write(broken.path("native.so"), b"not a library").unwrap();
     assert!(broken.refusal().contains("not a shared library"));
 }
 
 #[test]
-fn a_library_that_was_replaced_is_loaded_anew() {
-    let shelf = shelf(&[], "");
-    let plugins = shelf.start().unwrap();
-    let copy = std::fs::read(shelf.path("native.so")).unwrap();
+fn a_replaced_library_is_loaded_again() {
+    let folder = folder(&[], "");
+    let plugins = folder.start().unwrap();
+    let copy = std::fs::read(folder.path("native.so")).unwrap();
     let text = std::str::from_utf8(b"\"version\":\"0.1.0\"")
         .unwrap()
         .as_bytes();
@@ -102,7 +103,7 @@ fn a_library_that_was_replaced_is_loaded_anew() {
         .unwrap();
     let mut newer = copy;
     newer[at + 13] = b'7';
-    std::fs::write(shelf.path("native.so"), newer).unwrap();
+    std::fs::write(folder.path("native.so"), newer).unwrap();
     let registry = plugins.reload().unwrap();
     assert_eq!(registry.format("fast").unwrap().info().version, "0.7.0");
 }

@@ -1,4 +1,4 @@
-//! Files that change while the server runs.
+//! Plugin files that change while the server runs.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,32 +9,32 @@ use tokio_util::sync::CancellationToken;
 use trawl_plugins::Plugins;
 use trawl_test_guests::Guest;
 
-use super::{Shelf, entry, render, text};
+use super::{PluginFolder, entry, render, text};
 
 #[test]
-fn a_failed_reload_keeps_the_generation_and_says_why() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
-    shelf.put_bytes("greet", b"half a file");
+fn a_failed_reload_keeps_the_generation_and_reports_the_error() {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
+    folder.put_bytes("greet", b"half a file");
     let reason = plugins.reload().err().unwrap().to_string();
     assert!(reason.contains("not a WebAssembly file"), "{reason}");
     assert_eq!(text(render(&plugins, "greet", "", "{}")), "one");
     assert_eq!(plugins.status().last_error.unwrap().reason, reason);
 
-    shelf.put(&Guest::constant_format("greet", "two"));
+    folder.put(&Guest::constant_format("greet", "two"));
     assert_eq!(plugins.reload().unwrap().generation(), 2);
     assert_eq!(text(render(&plugins, "greet", "", "{}")), "two");
     assert!(plugins.status().last_error.is_none());
 }
 
 #[test]
-fn unchanged_plugins_are_kept_as_they_are() {
+fn unchanged_plugins_are_reused() {
     let (one, two) = (Guest::echo_format("one"), Guest::echo_format("two"));
-    let shelf = Shelf::of(&[one.clone(), two.clone()]);
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::of(&[one.clone(), two.clone()]);
+    let plugins = folder.start().unwrap();
     let before = plugins.snapshot();
     assert_eq!(plugins.reload().unwrap().generation(), 1);
-    shelf.manifest(&(entry(&one, "") + &entry(&two, "limits = { time_ms = 77 }")));
+    folder.manifest(&(entry(&one, "") + &entry(&two, "limits = { time_ms = 77 }")));
     let after = plugins.reload().unwrap();
     assert_eq!(after.generation(), 2);
     let of = |registry: &trawl_plugins::Registry, name| registry.format(name).unwrap();
@@ -43,11 +43,11 @@ fn unchanged_plugins_are_kept_as_they_are() {
 }
 
 #[test]
-fn a_run_keeps_the_snapshot_it_began_with() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
+fn a_run_keeps_its_snapshot() {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
     let run = plugins.snapshot();
-    shelf.manifest("");
+    folder.manifest("");
     plugins.reload().unwrap();
     assert!(plugins.snapshot().format("greet").is_none());
     let old = run.format("greet").unwrap();
@@ -58,8 +58,8 @@ fn a_run_keeps_the_snapshot_it_began_with() {
     assert!(gone.upgrade().is_none(), "the old generation is still held");
 }
 
-/// Runs `change` under watch and gives the time until `is_live`.
-async fn watched(
+/// Makes a change while the folder is time_until_live, and returns the time until `is_live`.
+async fn time_until_live(
     plugins: &Arc<Plugins>,
     change: impl FnOnce(),
     is_live: impl Fn(&Plugins) -> bool,
@@ -85,76 +85,77 @@ fn says(expected: &'static str) -> impl Fn(&Plugins) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_renamed_over_a_component_goes_live() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
-    shelf.put(&Guest {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
+    folder.put(&Guest {
         name: "other".to_owned(),
         ..Guest::constant_format("greet", "two")
     });
-    let change = || fs::rename(shelf.path("other.wasm"), shelf.path("greet.wasm")).unwrap();
-    watched(&plugins, change, says("two")).await;
+    let change = || fs::rename(folder.path("other.wasm"), folder.path("greet.wasm")).unwrap();
+    time_until_live(&plugins, change, says("two")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_component_written_in_pieces_goes_live_when_it_is_whole() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
+async fn a_component_written_in_pieces_goes_live_when_it_is_complete() {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
     let bytes = Guest::constant_format("greet", "two").build();
     let change = || {
         for pieces in 1..=4 {
-            shelf.put_bytes("greet", &bytes[..bytes.len() * pieces / 4]);
+            folder.put_bytes("greet", &bytes[..bytes.len() * pieces / 4]);
             std::thread::sleep(Duration::from_millis(60));
         }
     };
-    watched(&plugins, change, says("two")).await;
+    time_until_live(&plugins, change, says("two")).await;
     assert!(plugins.status().last_error.is_none());
 }
 
 #[test]
-fn a_manifest_that_is_just_being_written_takes_no_plugin_away() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
-    let whole = fs::read_to_string(shelf.path("plugins.toml")).unwrap();
+fn a_partially_written_manifest_unloads_no_plugin() {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
+    let whole = fs::read_to_string(folder.path("plugins.toml")).unwrap();
     for round in 0..5 {
-        shelf.manifest("");
+        folder.manifest("");
         std::thread::scope(|scope| {
             scope.spawn(|| plugins.reload());
             std::thread::sleep(Duration::from_millis(2));
-            shelf.manifest(&format!("{whole}# {round}"));
+            folder.manifest(&format!("{whole}# {round}"));
         });
         assert!(plugins.snapshot().format("greet").is_some());
     }
-    shelf.manifest("");
+    folder.manifest("");
     plugins.reload().unwrap();
     assert!(plugins.snapshot().format("greet").is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plugin_in_a_new_folder_is_watched_too() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
-    fs::create_dir(shelf.path("new")).unwrap();
+async fn a_plugin_in_a_new_folder_is_watched() {
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
+    fs::create_dir(folder.path("new")).unwrap();
     let put = |text| {
         fs::write(
-            shelf.path("new/g.wasm"),
+            folder.path("new/g.wasm"),
             Guest::constant_format("greet", text).build(),
         )
         .unwrap()
     };
     put("two");
-    let moved = || shelf.manifest("[[format]]\nname = \"greet\"\ncomponent = \"new/g.wasm\"\n");
-    watched(&plugins, moved, says("two")).await;
-    watched(&plugins, || put("three"), says("three")).await;
-    // Compiled before: from the file's change to the new generation in at most 200 ms, here with room for a busy machine.
-    let delay = watched(&plugins, || put("two"), says("two")).await;
+    let moved = || folder.manifest("[[format]]\nname = \"greet\"\ncomponent = \"new/g.wasm\"\n");
+    time_until_live(&plugins, moved, says("two")).await;
+    time_until_live(&plugins, || put("three"), says("three")).await;
+    // From the change of the file to the new generation it takes at most 200 ms, because the
+    // component is compiled already; the bound leaves room for a busy machine.
+    let delay = time_until_live(&plugins, || put("two"), says("two")).await;
     eprintln!("live after {} ms", delay.as_millis());
     assert!(delay < Duration::from_secs(2), "live after {delay:?}");
 }
 
 #[test]
 fn swaps_under_load_fail_no_call() {
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -167,7 +168,7 @@ fn swaps_under_load_fail_no_call() {
         }
         for round in 0..100 {
             let said = if round % 2 == 0 { "two" } else { "one" };
-            shelf.put(&Guest::constant_format("greet", said));
+            folder.put(&Guest::constant_format("greet", said));
             plugins.reload().unwrap();
         }
         stop.store(true, Ordering::Relaxed);
@@ -177,24 +178,24 @@ fn swaps_under_load_fail_no_call() {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "what this test tells the process that it starts"
+    reason = "the variables tell the child process what to run"
 )]
 #[test]
-fn reloads_leave_memory_flat() {
-    // In a process of its own: other tests' memory would show.
+fn reloads_do_not_leak_memory() {
+    // In a process of its own, so that the memory of other tests does not count.
     if std::env::var_os(ALONE).is_none() {
-        return run_alone("plugins::swap::reloads_leave_memory_flat");
+        return run_alone("plugins::swap::reloads_do_not_leak_memory");
     }
     let rounds: u32 = std::env::var("TRAWL_TEST_RELOADS").map_or(300, |text| text.parse().unwrap());
-    let shelf = Shelf::of(&[Guest::constant_format("greet", "one")]);
-    let plugins = shelf.start().unwrap();
+    let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
+    let plugins = folder.start().unwrap();
     let variants = [
         Guest::constant_format("greet", "two").build(),
         Guest::constant_format("greet", "one").build(),
     ];
     let run = |rounds: u32| {
         for round in 0..rounds as usize {
-            shelf.put_bytes("greet", &variants[round % 2]);
+            folder.put_bytes("greet", &variants[round % 2]);
             plugins.reload().unwrap();
             render(&plugins, "greet", "", "{}").unwrap();
         }
@@ -216,11 +217,14 @@ fn run_alone(test: &str) {
         .env(ALONE, "1")
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
+    let (stdout, stderr) = (&output.stdout, &output.stderr);
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(stdout),
+        String::from_utf8_lossy(stderr),
     );
+    assert!(output.status.success(), "{stdout}{stderr}");
+    // With an unknown name the process would run no test, and succeed.
+    assert!(stdout.contains("test result: ok. 1 passed"), "{stdout}");
 }
 
 fn resident_kib() -> u64 {

@@ -1,4 +1,4 @@
-//! Whose money a page costs. Spec S20, Decision D83.
+//! Who pays for a provider's page, and how much. Spec S20, Decision D79.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use trawl_tests::vendors::{Answered, GOOD_KEY};
 
 use super::{Stage, first, pooled, served_by, vendor};
 
-/// A credit of provider_2 in nanodollars, as `plugins.toml` prices it.
+/// Price of a credit of provider_2 in nanodollars, as in `plugins.toml`.
 const CREDIT: i64 = 196_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_on_the_callers_key_costs_the_markup_and_our_compute() {
+async fn a_page_with_the_callers_key_costs_the_markup_and_our_compute() {
     let stage = Stage::without_credentials().await;
     let before = stage.app.balance();
     let entry = stage.shop("/page", first("provider_2", GOOD_KEY)).await;
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
-    // A tenth would be less than the least.
+    // A tenth would be less than the minimum.
     assert_eq!(vendor(&entry, "billed_cost"), 100_000);
     let costs = &entry["costs"];
     assert_eq!(nanodollars(&costs["bytes_transferred_cost"]), 0);
@@ -30,23 +30,24 @@ async fn a_page_on_the_callers_key_costs_the_markup_and_our_compute() {
         before - stage.app.balance(),
         nanodollars(&costs["total_cost"])
     );
-    // With JavaScript through homes a page is 25 credits, and a tenth of that more than the least.
+    // With JavaScript and residential IP addresses a page is 25 credits, and a tenth of that is
+    // more than the minimum.
     let body = json!({"url": "http://shop.example/page", "request": "browser", "proxy": "residential",
         "router": first("provider_1", GOOD_KEY)});
     let entry = stage.app.page(body).await;
     assert_eq!(served_by(&entry).0, "provider_1");
     assert_eq!(vendor(&entry, "vendor_cost"), 1_010_000);
     assert_eq!(vendor(&entry, "billed_cost"), 101_000);
-    stage.ends(&["provider_2", "provider_1"]).await;
+    stage.assert_used(&["provider_2", "provider_1"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_on_pooled_credentials_costs_what_it_cost_and_a_fifth() {
+async fn a_page_with_pooled_credentials_costs_its_price_plus_20_percent() {
     let stage = Stage::with(&[pooled(2)]).await;
     let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), CREDIT * 12 / 10);
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,18 +71,18 @@ async fn pages_of_the_unlimited_plan_never_use_pooled_credentials() {
         assert_eq!(entry["status"], 521, "{entry}");
         assert!(entry["costs"]["vendor"].is_null(), "{entry}");
     }
-    // On a key of the caller's own it may, and the plan charges nothing for it.
+    // With the caller's own key it may use the provider, and the plan charges nothing for it.
     let entry = of_plan(json!({"provider": "provider_2", "token": GOOD_KEY})).await;
     assert_eq!(served_by(&entry).0, "provider_2");
     assert_eq!(entry["costs"]["vendor"]["byok"], true);
     assert_eq!(vendor(&entry, "billed_cost"), 0);
     assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
     assert_eq!(stage.app.balance(), before);
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_page_costs_nothing_whatever_the_service_charged() {
+async fn a_failed_page_is_free_whatever_the_vendor_charged() {
     let stage = Stage::with(&[pooled(2)]).await;
     let before = stage.app.balance();
     let entry = stage.page("http://127.0.0.1:1/missing", json!({})).await;
@@ -89,7 +90,7 @@ async fn a_failed_page_costs_nothing_whatever_the_service_charged() {
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), 0);
     assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
-    // Nobody can serve it: the last who tried is named.
+    // No provider can serve it: the last one tried is named.
     let entry = stage.page("http://127.0.0.1:1/breaks", json!({})).await;
     assert_eq!(
         entry["costs"]["vendor"]["provider"], "provider_2",
@@ -108,9 +109,10 @@ async fn a_failed_page_costs_nothing_whatever_the_service_charged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_not_sent_where_it_could_cost_more_than_it_may() {
+async fn a_provider_that_could_exceed_the_ceiling_is_skipped() {
     let stage = Stage::with(&[pooled(2), pooled(7)]).await;
-    // 20 credits are $0.002: enough for provider_7 at $0.0018, not for the dearest page of provider_2.
+    // 20 credits are $0.002: enough for provider_7 at $0.0018, but not for the most expensive page
+    // of provider_2.
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}, "max_credits_per_page": 20});
     let entry = stage.app.page(body).await;
     assert_eq!(served_by(&entry), ("provider_7".to_owned(), 1));
@@ -120,22 +122,22 @@ async fn a_page_is_not_sent_where_it_could_cost_more_than_it_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_over_when_its_time_is_and_its_job_is_cancelled() {
+async fn a_page_ends_at_its_timeout_and_its_job_is_cancelled() {
     let stage = Stage::without_credentials().await;
     let run = json!({"data": {"id": "run1", "status": "RUNNING", "defaultDatasetId": "set1", "usageTotalUsd": null}});
     stage
         .vendors
         .always("provider_8", Answered::json(201, &run));
     stage.vendors.slow_down(Duration::from_millis(1_500));
-    let begun = Instant::now();
+    let started = Instant::now();
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "request_timeout": 5,
         "router": first("provider_8", GOOD_KEY)});
     let entry = stage.app.page(body).await;
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     assert!(elapsed < Duration::from_millis(5_500), "{elapsed:?}");
     assert!(!entry["error"].is_null(), "{entry}");
     assert_eq!(vendor(&entry, "billed_cost"), 0);
-    // The job of the conversation that was given up goes on costing until it is stopped.
+    // The job of an abandoned conversation costs money until it is stopped.
     let aborted = || {
         let asked = stage.vendors.asked("provider_8");
         asked
@@ -153,7 +155,7 @@ async fn a_page_is_over_when_its_time_is_and_its_job_is_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_asked_for_what_the_balance_cannot_pay() {
+async fn no_provider_is_used_without_sufficient_balance() {
     let stage = Stage::with(&[pooled(2)]).await;
     let (poor, caller) = stage
         .app
@@ -163,11 +165,11 @@ async fn nobody_is_asked_for_what_the_balance_cannot_pay() {
     let entry = caller.page(body).await;
     assert_eq!(entry["status"], 521, "{entry}");
     assert_eq!(stage.app.app.billing().balance(&poor).0, 10_000);
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_whose_cost_is_not_told_is_not_given_away() {
+async fn a_page_without_a_reported_cost_is_not_free() {
     let stage = Stage::with(&[pooled(2)]).await;
     let silent =
         Answered::new(200, "text/html", "<p>cod</p>").header("Spb-initial-status-code", 200);
@@ -175,5 +177,5 @@ async fn a_page_whose_cost_is_not_told_is_not_given_away() {
     let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), CREDIT * 12 / 10);
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }

@@ -1,4 +1,5 @@
-//! One list for all eleven, natively and as components, each beside its vendor and without a socket.
+//! The conformance cases for all eleven adapters, natively and as components, each with its vendor
+//! and without a socket.
 
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_sdk::provider::Provider;
@@ -20,7 +21,7 @@ fn assert_none(wrong: &[String]) {
 }
 
 #[test]
-fn all_eleven_natively() {
+fn all_adapters_conform_natively() {
     let run: [fn(&dyn Vendor) -> Vec<String>; 11] = [
         native::<provider_1::Zyte>,
         native::<provider_2::ScrapingBee>,
@@ -44,7 +45,7 @@ fn all_eleven_natively() {
 }
 
 #[test]
-fn all_eleven_as_components() {
+fn all_adapters_conform_as_components() {
     let world = World::new();
     let plugins = Plugins::start(PluginsConfig {
         manifest: world.plugins(),

@@ -1,4 +1,4 @@
-//! Providers end to end: the server, real components, and fake services that speak each vendor's wire form.
+//! Providers end to end: the server, the real components, and fake vendors.
 
 mod billing;
 mod conformance;
@@ -12,14 +12,14 @@ use trawl_tests::caller::nanodollars;
 use trawl_tests::vendors::GOOD_KEY;
 use trawl_tests::{FakeSite, TestApp, VendorServer, World};
 
-/// A server, the services it can ask, and a site of its own.
+/// A server, the vendors it can use, and a site.
 struct Stage {
     app: TestApp,
     vendors: VendorServer,
     site: FakeSite,
 }
 
-/// Credential names of services with one secret, by number. Spec S18.
+/// Credential names of the vendors with one secret, by number. Spec S18.
 const NAMES: [(u32, &str); 9] = [
     (1, "PROVIDER1_API_KEY"),
     (2, "PROVIDER2_API_KEY"),
@@ -33,7 +33,7 @@ const NAMES: [(u32, &str); 9] = [
 ];
 
 impl Stage {
-    /// A stage on which the operator has these credentials.
+    /// A stage with these credentials of the operator.
     async fn with(credentials: &[(&str, &str)]) -> Self {
         let vendors = VendorServer::start().await;
         let mut world = World::new();
@@ -45,12 +45,12 @@ impl Stage {
         }
     }
 
-    /// A stage on which the operator has no credentials.
+    /// A stage without credentials of the operator.
     async fn without_credentials() -> Self {
         Self::with(&[]).await
     }
 
-    /// The entry of a page of the imaginary shop that services reach.
+    /// The entry of a page of the shop that exists only behind the vendors.
     async fn shop(&self, path: &str, router: Value) -> Value {
         self.page(&format!("http://shop.example{path}"), router)
             .await
@@ -61,8 +61,9 @@ impl Stage {
         self.app.page(body).await
     }
 
-    /// Every hold ended, and every service but these was left alone.
-    async fn ends(self, asked: &[&str]) {
+    /// Checks that every reservation has ended, and that only these vendors were used, in this
+    /// order.
+    async fn assert_used(self, asked: &[&str]) {
         self.app.assert_settled().await;
         assert_eq!(self.vendors.order(), asked);
     }
@@ -73,7 +74,7 @@ fn first(provider: &str, key: &str) -> Value {
     json!({"mode": "first", "provider": provider, "token": key})
 }
 
-/// The provider that served an entry, and how many were asked.
+/// The provider that served an entry, and the number of attempts.
 fn served_by(entry: &Value) -> (String, u64) {
     let vendor = &entry["costs"]["vendor"];
     assert!(entry["error"].is_null(), "{entry}");
@@ -88,12 +89,12 @@ fn vendor(entry: &Value, amount: &str) -> i64 {
     nanodollars(&entry["costs"]["vendor"][amount])
 }
 
-/// The operator's credentials of a service with one secret.
+/// The operator's credential of a vendor with one secret.
 fn pooled(number: usize) -> (&'static str, &'static str) {
     (NAMES[number - 1].1, GOOD_KEY)
 }
 
-/// The operator's credentials of the services with two secrets.
+/// The operator's credentials of the vendors with two secrets.
 fn pooled_pairs() -> Vec<(&'static str, String)> {
     [10, 11]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What the operator sees of providers.
+//! Provider statistics for the operator.
 
 use serde_json::{Value, json};
 use trawl_tests::Caller;
@@ -20,7 +20,7 @@ async fn providers(stage: &Stage) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_board_shows_calls_failures_costs_and_the_difference() {
+async fn the_statistics_show_calls_failures_costs_and_margin() {
     let stage = Stage::with(&[pooled(2)]).await;
     assert_eq!(stage.app.get("/providers").await.status, 401);
     stage.page("http://127.0.0.1:1/page", json!({})).await;
@@ -39,7 +39,7 @@ async fn the_board_shows_calls_failures_costs_and_the_difference() {
     assert_eq!(second["has_pooled_credentials"], true);
     assert_eq!(second["pooled"]["calls"], 3);
     assert_eq!(second["pooled"]["served"], 3);
-    // Three pages at 196,000 nanodollars, of which two were billed with a fifth on top.
+    // Three pages at 196,000 nanodollars, of which two were billed plus 20 %.
     assert_eq!(second["pooled"]["vendor_cost"], "0.000588");
     assert_eq!(second["pooled"]["billed"], "0.0004704");
     assert_eq!(second["pooled"]["margin"], "-0.0001176");

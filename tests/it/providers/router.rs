@@ -8,7 +8,7 @@ use trawl_tests::vendors::{Answered, BAD_KEY, BUSY_KEY, GOOD_KEY, PAGE, POOR_KEY
 use super::{Stage, first, pooled, pooled_pairs, served_by};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn first_runs_ahead_of_our_own_stack() {
+async fn first_uses_the_provider_before_our_own_stack() {
     let stage = Stage::without_credentials().await;
     let entry = stage
         .page(&stage.site.url("/page"), first("provider_2", GOOD_KEY))
@@ -19,11 +19,11 @@ async fn first_runs_ahead_of_our_own_stack() {
     assert_eq!(entry["costs"]["vendor"]["byok"], true);
     assert_eq!(entry["costs"]["vendor"]["route"], "provider_2.plain");
     assert_eq!(stage.site.connections(), 0);
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn off_and_absent_ask_nobody_whatever_keys_there_are() {
+async fn without_a_router_or_with_mode_off_no_provider_is_used() {
     let stage = Stage::with(&[pooled(1)]).await;
     let url = stage.site.url("/status/403");
     let off = json!({"mode": "off", "provider": "provider_2", "token": GOOD_KEY, "credentials": {"PROVIDER2_API_KEY": GOOD_KEY}});
@@ -32,11 +32,11 @@ async fn off_and_absent_ask_nobody_whatever_keys_there_are() {
         assert_eq!(entry["status"], 403, "{entry}");
         assert!(entry["costs"]["vendor"].is_null(), "{entry}");
     }
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fallback_stays_behind_a_stack_that_serves() {
+async fn fallback_uses_no_provider_when_our_own_stack_succeeds() {
     let stage = Stage::with(&[pooled(1)]).await;
     for router in [
         json!({}),
@@ -47,14 +47,14 @@ async fn fallback_stays_behind_a_stack_that_serves() {
         assert_eq!(served_by(&entry), (String::new(), 0));
         assert_eq!(entry["costs"].as_object().unwrap().len(), 6);
     }
-    // A 404 is the site's word: nobody else is asked for it.
+    // A 404 is the site's own response: no provider is asked for another one.
     let entry = stage.page(&stage.site.url("/status/404"), json!({})).await;
     assert_eq!(entry["status"], 404);
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fallback_serves_what_our_own_stack_was_refused() {
+async fn fallback_serves_pages_that_block_our_own_stack() {
     let stage = Stage::with(&[pooled(2)]).await;
     for path in ["/status/403", "/status/429", "/status/503"] {
         let entry = stage.page(&stage.site.url(path), json!({})).await;
@@ -62,29 +62,29 @@ async fn fallback_serves_what_our_own_stack_was_refused() {
         assert_eq!(entry["content"], PAGE, "{path}");
         assert_eq!(entry["costs"]["vendor"]["byok"], false, "{path}");
     }
-    // Nobody listens there.
+    // Nothing listens there.
     let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
     assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
-    stage.ends(&["provider_2"; 4]).await;
+    stage.assert_used(&["provider_2"; 4]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fallback_has_time_left_when_our_own_stack_hangs() {
     let stage = Stage::with(&[pooled(2)]).await;
     let body = json!({"url": stage.site.url("/silent"), "request": "http", "router": {}, "request_timeout": 5});
-    let begun = Instant::now();
+    let started = Instant::now();
     let entry = stage.app.page(body).await;
     assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_secs(5),
         "{:?}",
-        begun.elapsed()
+        started.elapsed()
     );
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_rule_refuses_is_not_asked_of_anybody() {
+async fn a_refused_page_is_sent_to_no_provider() {
     let stage = Stage::with(&[pooled(2)]).await;
     for url in [
         "http://10.0.0.1/page",
@@ -106,11 +106,11 @@ async fn what_a_rule_refuses_is_not_asked_of_anybody() {
             "{entry}"
         );
     }
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_is_a_preference_and_failover_goes_in_file_order() {
+async fn a_provider_is_preferred_and_failover_follows_the_manifest_order() {
     let stage = Stage::with(&[pooled(3), pooled(5), pooled(6)]).await;
     let prefer = json!({"mode": "fallback", "provider": " Provider_6 "});
     let url = "http://127.0.0.1:1/page";
@@ -126,12 +126,12 @@ async fn a_provider_is_a_preference_and_failover_goes_in_file_order() {
         .always("provider_3", Answered::new(401, "text/plain", "bad key"));
     let entry = stage.page(url, prefer).await;
     assert_eq!(served_by(&entry), ("provider_5".to_owned(), 3), "{entry}");
-    let told = entry["metadata"]["provider_attempts"].as_array().unwrap();
-    let outcomes: Vec<_> = told.iter().map(|told| &told["outcome"]).collect();
+    let attempts = entry["metadata"]["provider_attempts"].as_array().unwrap();
+    let outcomes: Vec<_> = attempts.iter().map(|attempt| &attempt["outcome"]).collect();
     assert_eq!(outcomes, ["provider_error", "bad_key"]);
-    // A service that broke down is asked once more before the next one is.
+    // A vendor that fails is retried once before the next one is used.
     stage
-        .ends(&[
+        .assert_used(&[
             "provider_6",
             "provider_6",
             "provider_6",
@@ -142,23 +142,23 @@ async fn a_provider_is_a_preference_and_failover_goes_in_file_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_key_fails_over_to_pooled_credentials_and_is_told() {
+async fn a_rejected_key_fails_over_to_pooled_credentials_and_is_reported() {
     let stage = Stage::with(&[pooled(1)]).await;
     let entry = stage.shop("/page", first("provider_2", BAD_KEY)).await;
     assert_eq!(served_by(&entry), ("provider_1".to_owned(), 2));
     assert_eq!(entry["costs"]["vendor"]["byok"], false);
-    let told = &entry["metadata"]["provider_attempts"][0];
+    let attempt = &entry["metadata"]["provider_attempts"][0];
     assert_eq!(
-        (&told["provider"], &told["key"], &told["outcome"]),
+        (&attempt["provider"], &attempt["key"], &attempt["outcome"]),
         (&json!("provider_2"), &json!("own"), &json!("bad_key"))
     );
     assert!(!entry.to_string().contains(BAD_KEY));
-    // The same key is not sent again for a while, another one is.
+    // The rejected key is not sent again for a while; another key is.
     stage.shop("/page", first("provider_2", BAD_KEY)).await;
     let entry = stage.shop("/page", first("provider_2", GOOD_KEY)).await;
     assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
     stage
-        .ends(&["provider_2", "provider_1", "provider_1", "provider_2"])
+        .assert_used(&["provider_2", "provider_1", "provider_1", "provider_2"])
         .await;
 }
 
@@ -167,7 +167,7 @@ async fn own_funding_never_spends_the_operators_credit() {
     let stage = Stage::with(&[pooled(1), pooled(2)]).await;
     let own = |key: &str| json!({"mode": "first", "provider": "provider_2", "token": key, "funding": "own"});
     let entry = stage.page(&stage.site.url("/page"), own(POOR_KEY)).await;
-    // The request finishes on our own stack.
+    // The request falls back to our own stack.
     assert_eq!(served_by(&entry), (String::new(), 0));
     assert_eq!(
         entry["metadata"]["provider_attempts"][0]["outcome"],
@@ -178,11 +178,11 @@ async fn own_funding_never_spends_the_operators_credit() {
         .await;
     assert_eq!(entry["status"], 521);
     assert!(entry["costs"]["vendor"].is_null());
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_under_credentials_pay_for_their_own_provider() {
+async fn credentials_apply_to_their_own_provider() {
     let stage = Stage::without_credentials().await;
     let router = json!({"credentials": {
         "PROVIDER4_KEY": GOOD_KEY, "PROVIDER5_TOKEN": "  ", "PROVIDER6_API_KEY": null, "NOBODYS_KEY": GOOD_KEY,
@@ -191,14 +191,14 @@ async fn keys_under_credentials_pay_for_their_own_provider() {
     let entry = stage.page("http://127.0.0.1:1/page", router).await;
     assert_eq!(served_by(&entry), ("provider_4".to_owned(), 1));
     assert_eq!(entry["costs"]["vendor"]["byok"], true);
-    // The token is for the named provider alone.
+    // The token is for the named provider only.
     let token = json!({"mode": "first", "provider": "provider_9", "token": GOOD_KEY});
     assert_eq!(served_by(&stage.shop("/page", token).await).0, "provider_9");
-    stage.ends(&["provider_4", "provider_9"]).await;
+    stage.assert_used(&["provider_4", "provider_9"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn services_with_two_secrets_run_on_pooled_credentials_only() {
+async fn vendors_with_two_secrets_use_pooled_credentials_only() {
     let pairs = pooled_pairs();
     let pairs: Vec<_> = pairs
         .iter()
@@ -213,13 +213,13 @@ async fn services_with_two_secrets_run_on_pooled_credentials_only() {
     let own = json!({"provider": "provider_10", "token": GOOD_KEY, "funding": "own",
         "credentials": {"PROVIDER10_USERNAME": format!("user-{GOOD_KEY}"), "PROVIDER10_PASSWORD": GOOD_KEY}});
     assert_eq!(stage.page(url, own).await["status"], 521);
-    stage.ends(&["provider_11", "provider_10"]).await;
+    stage.assert_used(&["provider_11", "provider_10"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_that_cannot_do_the_page_is_not_asked() {
+async fn a_provider_without_the_needed_abilities_is_skipped() {
     let stage = Stage::with(&[pooled(3), pooled(6)]).await;
-    // provider_3 gives no cookies back, and has no fixed wait.
+    // provider_3 reports no cookies and supports no fixed wait.
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "return_cookies": true, "router": {"provider": "provider_3"}});
     let entry = stage.app.page(body).await;
     assert_eq!(served_by(&entry), ("provider_6".to_owned(), 1));
@@ -233,11 +233,11 @@ async fn a_provider_that_cannot_do_the_page_is_not_asked() {
     let asked = stage.vendors.asked("provider_6");
     assert_eq!(asked[1].param("wait"), Some("1000"));
     assert_eq!(asked[1].param("js_render"), Some("true"));
-    stage.ends(&["provider_6", "provider_6"]).await;
+    stage.assert_used(&["provider_6", "provider_6"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_turns_the_provider_away_goes_to_the_next_route() {
+async fn a_page_that_blocks_the_provider_goes_to_the_next_route() {
     let stage = Stage::with(&[pooled(2), pooled(5)]).await;
     let turned_away = |status: u16| {
         Answered::new(status, "text/html", "no")
@@ -260,7 +260,7 @@ async fn a_page_that_turns_the_provider_away_goes_to_the_next_route() {
         ("provider_5".to_owned(), 2),
         "a bot wall"
     );
-    // Any other status ends.
+    // Any other status is final.
     stage.vendors.behave();
     let entry = stage.page("http://127.0.0.1:1/missing", json!({})).await;
     assert_eq!(
@@ -273,15 +273,16 @@ async fn a_page_that_turns_the_provider_away_goes_to_the_next_route() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_key_is_left_alone_for_as_long_as_the_service_says() {
+async fn a_rate_limited_key_is_not_used_until_retry_after() {
     let stage = Stage::with(&[pooled(5)]).await;
     let busy = first("provider_4", BUSY_KEY);
-    for _ in 0..2 {
-        let entry = stage.shop("/page", busy.clone()).await;
-        assert_eq!(served_by(&entry).0, "provider_5");
-    }
+    let entry = stage.shop("/page", busy.clone()).await;
+    assert_eq!(served_by(&entry), ("provider_5".to_owned(), 2));
+    // A provider that is skipped while its key cools down is not counted as an attempt.
+    let entry = stage.shop("/page", busy).await;
+    assert_eq!(served_by(&entry), ("provider_5".to_owned(), 1));
     stage
-        .ends(&["provider_4", "provider_5", "provider_5"])
+        .assert_used(&["provider_4", "provider_5", "provider_5"])
         .await;
 }
 
@@ -305,11 +306,11 @@ async fn first_without_provider_or_token_is_refused() {
             "{error}"
         );
     }
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_address_of_a_service_is_not_a_callers_to_choose() {
+async fn callers_cannot_change_a_vendors_base_url() {
     let stage = Stage::without_credentials().await;
     let router = json!({"mode": "first", "provider": "provider_2", "token": GOOD_KEY,
         "base": stage.site.url(""), "hosts": ["127.0.0.1"], "url": stage.site.url("/page")});
@@ -318,11 +319,11 @@ async fn the_address_of_a_service_is_not_a_callers_to_choose() {
         "provider_2"
     );
     assert_eq!(stage.site.connections(), 0);
-    stage.ends(&["provider_2"]).await;
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redirect_of_the_service_is_not_followed_with_the_key() {
+async fn a_redirect_of_the_vendor_is_not_followed() {
     let stage = Stage::without_credentials().await;
     let to = stage.site.url("/page");
     stage.vendors.always(
@@ -338,7 +339,7 @@ async fn a_redirect_of_the_service_is_not_followed_with_the_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_way_to_ask_for_pages_takes_a_router() {
+async fn every_endpoint_for_pages_accepts_a_router() {
     let stage = Stage::without_credentials().await;
     let url = stage.site.url("/page");
     let body =
@@ -348,30 +349,31 @@ async fn every_way_to_ask_for_pages_takes_a_router() {
         let entries = answer.json();
         assert_eq!(served_by(&entries[0]).0, "provider_2", "{path}: {entries}");
     }
-    stage.ends(&["provider_2"; 3]).await;
+    stage.assert_used(&["provider_2"; 3]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_that_hangs_leaves_time_to_those_behind_it() {
+async fn a_provider_that_hangs_leaves_time_for_the_next_route() {
     let stage = Stage::without_credentials().await;
     let mut hanging = Answered::new(200, "text/plain", "late");
     hanging.delay = Duration::from_secs(60);
     stage.vendors.always("provider_2", hanging);
     let body = json!({"url": stage.site.url("/page"), "request": "http", "request_timeout": 5, "router": first("provider_2", GOOD_KEY)});
-    let begun = Instant::now();
+    let started = Instant::now();
     let entry = stage.app.page(body).await;
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < Duration::from_secs(5));
     assert_eq!(served_by(&entry), (String::new(), 0));
     assert_eq!(
         entry["metadata"]["provider_attempts"][0]["outcome"],
         "provider_timeout"
     );
-    // Silence that a page in a hurry heard says nothing of the service: nobody is paused.
-    stage.ends(&["provider_2"]).await;
+    // A timeout of a page with little time left says nothing about the vendor, so its breaker stays
+    // closed.
+    stage.assert_used(&["provider_2"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_password_in_the_address_is_a_header_and_is_not_told() {
+async fn a_password_in_the_url_becomes_a_header_and_is_not_returned() {
     let stage = Stage::without_credentials().await;
     let body = json!({"url": "http://ann:swordfish@shop.example/echo", "request": "http", "metadata": true,
         "router": first("provider_2", GOOD_KEY)});
@@ -389,7 +391,7 @@ async fn a_password_in_the_address_is_a_header_and_is_not_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn first_asks_nobody_for_an_address_that_is_not_public() {
+async fn first_refuses_private_addresses() {
     let stage = Stage::without_credentials().await;
     for url in [
         "http://169.254.169.254/latest",
@@ -400,5 +402,5 @@ async fn first_asks_nobody_for_an_address_that_is_not_public() {
         let entry = stage.page(url, first("provider_2", GOOD_KEY)).await;
         assert_eq!(entry["status"], 526, "{entry}");
     }
-    stage.ends(&[]).await;
+    stage.assert_used(&[]).await;
 }

@@ -1,4 +1,5 @@
-//! Canary keys of every service in every mode, then everything searched for them. Spec S21.
+//! Every vendor is used in every mode with canary keys, then all output is searched for them.
+//! Spec S21.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use trawl_tests::{ServerProcess, VendorServer, World};
 
 use super::{NAMES, pooled_pairs};
 
-/// Every form of a canary that may not be anywhere.
+/// All encodings of a canary that must not occur anywhere.
 fn forms() -> Vec<String> {
     let mut forms = Vec::new();
     for key in [GOOD_KEY, POOR_KEY, BUSY_KEY, BAD_KEY] {
@@ -19,7 +20,7 @@ fn forms() -> Vec<String> {
         forms.extend([key.to_owned(), percent.to_lowercase(), percent]);
         for before in ["", "a", "ab"] {
             let text = to_base64(format!("{before}{key}").as_bytes());
-            // Without the letters that what stands around changes.
+            // Without the letters that depend on what precedes and follows it.
             let start = (before.len() * 8).div_ceil(6);
             let end = (before.len() + key.len()) * 8 / 6;
             forms.push(text[start..end].to_owned());
@@ -55,7 +56,7 @@ fn assert_folder_clean(folder: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_key_is_in_answers_logs_metrics_or_files() {
+async fn no_key_is_in_responses_logs_metrics_or_files() {
     let vendors = VendorServer::start().await;
     let pairs = pooled_pairs();
     let pairs: Vec<_> = pairs
@@ -90,7 +91,7 @@ async fn no_key_is_in_answers_logs_metrics_or_files() {
         ask("/crawl", json!({"url": "http://shop.example/page", "request": "http", "limit": 2, "router": router, "run_in_background": number == 1})).await;
         ask("/scrape", json!({"url": 3, "router": router})).await;
     }
-    // Services that repeat the key: as it is, encoded, in headers, in errors.
+    // Vendors that leak the key: verbatim, encoded, in headers, in errors.
     for (status, fact) in [(200, true), (401, false), (500, false)] {
         let base64 = to_base64(format!("user:{GOOD_KEY}:more").as_bytes());
         let percent = GOOD_KEY
@@ -129,7 +130,7 @@ async fn no_key_is_in_answers_logs_metrics_or_files() {
     }
     assert_clean("an answer", &all);
     let asked = vendors.order().len();
-    assert!(asked > 100, "the services were asked {asked} times");
+    assert!(asked > 100, "the vendors were called {asked} times");
     assert_folder_clean(&server.world.data());
     let log = std::fs::read(server.world.path("log")).expect("a log");
     assert!(

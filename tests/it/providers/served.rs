@@ -1,11 +1,12 @@
-//! Each of the eleven, as components and over sockets: pages with and without JavaScript, and their failures.
+//! All eleven providers as components and over sockets: pages with and without JavaScript, and
+//! failures.
 
 use serde_json::{Value, json};
 use trawl_tests::vendors::{BAD_KEY, GOOD_KEY, LARGE_BYTES, PAGE, PAGE_RENDERED, POOR_KEY};
 
 use super::{NAMES, Stage, first, pooled_pairs};
 
-/// A router that prefers a service, on the caller's key where it takes one.
+/// A router that prefers a provider, with the caller's key where the provider accepts one.
 fn prefer(number: u32, key: &str) -> Value {
     match number {
         1..=9 => first(&format!("provider_{number}"), key),
@@ -22,8 +23,8 @@ async fn stage() -> Stage {
     Stage::with(&pairs).await
 }
 
-/// An address that our own stack cannot reach, so that services with two secrets are asked too. provider_1 takes no addresses of
-/// numbers; it is asked ahead of our own stack anyway.
+/// A URL that our own stack cannot reach, so that vendors with two secrets are used as well.
+/// provider_1 accepts no IP addresses; it is used before our own stack anyway.
 fn url(number: u32, path: &str) -> String {
     match number {
         1 => format!("http://shop.example{path}"),
@@ -32,7 +33,7 @@ fn url(number: u32, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_serves_pages_with_and_without_javascript() {
+async fn each_provider_serves_pages_with_and_without_javascript() {
     let stage = stage().await;
     for number in 1..=11 {
         for (mode, expected) in [("http", PAGE), ("browser", PAGE_RENDERED)] {
@@ -62,7 +63,7 @@ async fn each_serves_pages_with_and_without_javascript() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_tells_a_target_of_its_own_from_a_failure_of_the_service() {
+async fn each_provider_distinguishes_target_errors_from_vendor_errors() {
     let stage = stage().await;
     for number in 1..=11 {
         let router = prefer(number, GOOD_KEY);
@@ -84,7 +85,7 @@ async fn each_tells_a_target_of_its_own_from_a_failure_of_the_service() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_tells_a_wrong_key_and_one_that_is_used_up() {
+async fn each_provider_reports_rejected_keys_and_missing_credit() {
     let stage = stage().await;
     for (number, name) in NAMES {
         for (key, expected) in [(BAD_KEY, "bad_key"), (POOR_KEY, "no_credit")] {
@@ -105,7 +106,7 @@ async fn each_tells_a_wrong_key_and_one_that_is_used_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reply_that_is_too_large_is_a_failure_and_a_large_one_is_not() {
+async fn a_response_above_the_limit_is_a_failure() {
     let stage = stage().await;
     for number in [2, 4, 7, 10] {
         let body = json!({"url": url(number, "/large"), "request": "http", "router": prefer(number, GOOD_KEY)});

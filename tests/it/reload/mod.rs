@@ -1,6 +1,6 @@
-//! Plugins of others on a running server: put in, taken out, broken, misbehaving.
+//! Third-party plugins on a running server: added, removed, broken, misbehaving.
 
-mod misdeeds;
+mod misbehavior;
 mod swaps;
 
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use trawl_tests::TestApp;
 
-/// Waits until `GET /plugins` shows something; gives it and the time it took.
+/// Waits until `GET /plugins` meets a condition, and returns its response and the time it took.
 async fn shows(app: &TestApp, what: impl Fn(&Value) -> bool) -> (Value, Duration) {
     let began = Instant::now();
     loop {

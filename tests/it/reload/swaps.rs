@@ -1,4 +1,4 @@
-//! Generations: a change is in effect at once, a broken one not at all, and no request fails over it.
+//! Generations: a change is live at once, a broken one never, and no request fails because of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use trawl_tests::{FakeSite, TestApp};
 use super::{generation, plugin, shows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plugin_put_in_is_callable_by_its_name_and_gone_when_taken_out() {
+async fn an_added_plugin_is_callable_until_it_is_removed() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let url = site.url("/page");
     let guests = [
@@ -46,7 +46,7 @@ async fn a_plugin_put_in_is_callable_by_its_name_and_gone_when_taken_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
+async fn an_invalid_change_keeps_the_generation_and_reports_the_error() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let good = Guest::constant_format("shout", "HELLO");
     app.world.load(&[&good], "");
@@ -91,12 +91,12 @@ async fn a_change_that_is_broken_leaves_the_old_generation_and_says_why() {
         ("contract", "9.0.0"),
     ] {
         break_by(what);
-        let told = |status: &serde_json::Value| {
+        let is_reported = |status: &serde_json::Value| {
             status["last_error"]["reason"]
                 .as_str()
                 .is_some_and(|text| text.contains(says))
         };
-        let (status, _) = shows(&app, told).await;
+        let (status, _) = shows(&app, is_reported).await;
         let reason = status["last_error"]["reason"].as_str().unwrap();
         eprintln!("{what}: {reason}");
         let body = json!({"url": site.url("/page"), "return_format": ["shout", "markdown"]});
@@ -123,7 +123,7 @@ async fn reloads_under_load_fail_no_request() {
                     let entries = caller.scrape(body.clone()).await;
                     let said = &entries[0]["content"]["shout"];
                     assert!(said == "one" || said == "two", "{entries:?}");
-                    // One request keeps the generation it began with.
+                    // A request keeps the generation it started with.
                     assert_eq!(&entries[1]["content"]["shout"], said);
                     assert!(
                         entries.iter().all(|entry| entry["error"].is_null()),

@@ -1,4 +1,5 @@
-//! Applications on real packages: React with its router, Vue, Svelte and others, as `cargo xtask apps` builds them.
+//! Single-page applications with real packages: React with its router, Vue, Svelte and others,
+//! built by `cargo xtask apps`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,17 +10,17 @@ use trawl_tests::FakeSite;
 
 use super::{Stage, content};
 
-/// A sentence that exists only once the scripts of a page have run.
+/// A sentence that exists only after the scripts of a page have run.
 #[derive(Deserialize)]
 struct Expected {
     path: String,
     text: String,
-    /// Whether it stands in a shadow tree or a frame.
+    /// Whether it is in a shadow tree or a frame.
     inside: Option<String>,
     then: Option<Then>,
 }
 
-/// What a visitor does, and reads afterwards.
+/// The actions of a visitor, and the text afterwards.
 #[derive(Deserialize)]
 struct Then {
     #[serde(default)]
@@ -30,28 +31,24 @@ struct Then {
     text: String,
 }
 
-/// The built applications on a site, with what they say; `None`, and a line that says so, when they are not built.
-fn put(site: &FakeSite) -> Option<Vec<Expected>> {
+/// Adds the built applications to a site and returns what to expect of them.
+fn add_apps(site: &FakeSite) -> Vec<Expected> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = root.join("../target/apps");
-    if !pages.is_dir() {
-        eprintln!("skipped: no applications; `cargo xtask apps` builds them with Node.js");
-        return None;
-    }
     let mut folders = vec![pages.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {
             match entry.path() {
                 path if path.is_dir() => folders.push(path),
-                path => put_file(site, &pages, &path),
+                path => add_file(site, &pages, &path),
             }
         }
     }
     let expected = fs::read(root.join("apps/expected.json")).expect("the list");
-    Some(serde_json::from_slice(&expected).expect("the list"))
+    serde_json::from_slice(&expected).expect("the list")
 }
 
-fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
+fn add_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
     let name = path.strip_prefix(pages).expect("below it").to_str();
     let name = format!("/{}", name.expect("a name"));
     let content_type = match path.extension().and_then(|extension| extension.to_str()) {
@@ -69,13 +66,13 @@ fn put_file(site: &FakeSite, pages: &Path, path: &PathBuf) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn smart_returns_their_text_and_plain_http_does_not() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
+async fn smart_mode_returns_their_text_and_plain_http_does_not() {
+    let stage = Stage::new().await;
+    let expected = add_apps(&stage.site);
     for page in expected {
         let url = stage.site.url(&page.path);
         let plain = json!({"url": url, "request": "http", "return_format": "text", "cache": false});
@@ -93,18 +90,18 @@ async fn smart_returns_their_text_and_plain_http_does_not() {
         );
         assert_eq!(smart["metadata"]["rendered_by"], "browser", "{}", page.path);
     }
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_visitor_does_can_be_asked_for() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
-    let mut n_tried = 0;
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
+async fn automation_steps_act_like_a_visitor() {
+    let stage = Stage::new().await;
+    let expected = add_apps(&stage.site);
+    let mut n_run = 0;
     for page in expected {
         let Some(then) = page.then else { continue };
         let mut steps: Vec<Value> = Vec::new();
@@ -124,20 +121,20 @@ async fn what_a_visitor_does_can_be_asked_for() {
             "{}: {entry}",
             page.path
         );
-        n_tried += 1;
+        n_run += 1;
     }
-    assert_eq!(n_tried, 2);
-    stage.ends().await;
+    assert_eq!(n_run, 2);
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_at_once_are_all_whole() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
-    let Some(expected) = put(&stage.site) else {
-        return;
-    };
+#[cfg_attr(
+    any(no_browser, no_apps),
+    ignore = "no Chromium or no applications: install chromium-headless-shell, run cargo xtask apps"
+)]
+async fn concurrent_pages_are_all_complete() {
+    let stage = Stage::new().await;
+    let expected = add_apps(&stage.site);
     let first = &expected[0];
     let urls = [stage.site.url(&first.path).as_str(); 16].join(",");
     let body =
@@ -145,5 +142,5 @@ async fn many_at_once_are_all_whole() {
     for entry in stage.app.scrape(body).await {
         assert!(content(&entry).contains(&first.text), "{entry}");
     }
-    stage.ends().await;
+    stage.close().await;
 }

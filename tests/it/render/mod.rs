@@ -1,17 +1,17 @@
-//! Pages that a real browser makes: what comes back, what a caller can ask of it, what a page cannot reach, and what it
-//! survives. Without a browser on the machine each test says so and ends.
+//! Pages rendered by a real browser: results, parameters, network isolation, recovery from faults.
+//! Without a browser these tests are ignored: see `build.rs`.
 
 mod apps;
-mod asked;
-mod doors;
 mod faults;
+mod isolation;
 mod modes;
+mod parameters;
 mod xpath;
 
 use serde_json::{Value, json};
 use trawl_tests::{FakeSite, TestApp, WatchedBrowser, World};
 
-/// A server with a browser, and a site to ask for.
+/// A server with a browser, and a site.
 struct Stage {
     app: TestApp,
     site: FakeSite,
@@ -19,40 +19,40 @@ struct Stage {
 }
 
 impl Stage {
-    async fn new() -> Option<Self> {
+    async fn new() -> Self {
         Self::with(|_| ()).await
     }
 
-    /// With other settings of the world.
-    async fn with(change: impl FnOnce(&mut World)) -> Option<Self> {
+    /// Starts them with other settings of the world.
+    async fn with(change: impl FnOnce(&mut World)) -> Self {
         let mut world = World::new();
-        let browser = WatchedBrowser::put(&mut world)?;
+        let browser = WatchedBrowser::put(&mut world);
         change(&mut world);
-        Some(Self {
+        Self {
             app: TestApp::of(world).await,
             site: FakeSite::start().await,
             browser,
-        })
+        }
     }
 
-    /// Puts up a page.
+    /// Adds a page to the site and returns its URL.
     fn page(&self, path: &str, html: &str) -> String {
         self.site.put(path, "text/html; charset=utf-8", html)
     }
 
-    /// The entry of a page that the browser makes, as text.
+    /// The entry of a rendered page, as text.
     async fn rendered(&self, url: &str, more: Value) -> Value {
         self.app.fine(request(url, more)).await
     }
 
-    /// The server ends, and with it everything that the browser was.
-    async fn ends(self) {
+    /// Stops the server and checks that no browser process is left.
+    async fn close(self) {
         self.app.app.close().await;
         self.browser.assert_gone().await;
     }
 }
 
-/// A request for a page by the browser.
+/// A request for a rendered page.
 fn request(url: &str, more: Value) -> Value {
     let mut request = json!({"url": url, "request": "browser", "return_format": "text"});
     let fields = request.as_object_mut().expect("an object");

@@ -1,11 +1,11 @@
-//! Which pages are rendered, what comes back of them, and what it costs.
+//! Which pages are rendered, their results, and their costs.
 
 use serde_json::json;
 use trawl_model::Nanodollars;
 
 use super::{Stage, content};
 
-/// A page whose text exists after its script ran only.
+/// A page whose text exists only after its script has run.
 const SHELL: &str = "<!DOCTYPE html><html><head><title>Shop</title></head><body><div id=\"root\"></div>\
     <script src=\"/app.js\"></script></body></html>";
 const SCRIPT: &str = "setTimeout(() => { const p = document.createElement('p'); \
@@ -14,10 +14,9 @@ const SCRIPT: &str = "setTimeout(() => { const p = document.createElement('p'); 
 const SENTENCE: &str = "Forty two lamps are left.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_made_by_its_script_comes_back_whole() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_javascript_page_is_rendered_completely() {
+    let stage = Stage::new().await;
     let url = stage.page("/", SHELL);
     stage.site.put("/app.js", "text/javascript", SCRIPT);
     let plain = stage
@@ -40,7 +39,7 @@ async fn a_page_made_by_its_script_comes_back_whole() {
             .starts_with("text/html"),
         "{rendered}"
     );
-    // Decision D80, Decision D81. The document and its script are billed, and the browser's time.
+    // Decision D80, Decision D81. The document, its script and the browser's time are billed.
     let bytes = (SHELL.len() + SCRIPT.len()) as f64 / 1e9;
     let costs = &rendered["costs"];
     assert!(
@@ -58,31 +57,26 @@ async fn a_page_made_by_its_script_comes_back_whole() {
     let reason = smart["metadata"]["render_reason"].as_str().unwrap();
     assert!(reason.contains("empty_shell"), "{reason}");
     stage.app.assert_settled().await;
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_carries_its_text_is_not_rendered() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_static_page_is_not_rendered() {
+    let stage = Stage::new().await;
     let entry = stage
         .app
         .fine(json!({"url": stage.site.url("/page"), "return_format": "text"}))
         .await;
     assert_eq!(entry["metadata"]["rendered_by"], "http");
-    assert!(
-        stage.browser.groups().is_empty(),
-        "a browser was started for nothing"
-    );
-    stage.ends().await;
+    assert!(stage.browser.groups().is_empty(), "a browser was started");
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_grows_too_dear_is_given_up_at_no_charge() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_exceeds_its_ceiling_fails_for_free() {
+    let stage = Stage::new().await;
     let url = stage.page("/", "<script src=/big.js></script><p>text");
     stage
         .site
@@ -94,19 +88,18 @@ async fn a_page_that_grows_too_dear_is_given_up_at_no_charge() {
     assert_eq!(status, 598, "{reason}");
     assert!(reason.contains("more than"), "{reason}");
     assert_eq!(stage.app.balance(), before);
-    let dear = stage
+    let expensive = stage
         .rendered(&url, json!({"max_credits_per_page": 100}))
         .await;
-    assert!(content(&dear).contains("text"));
+    assert!(content(&expensive).contains("text"));
     assert!(stage.app.balance() < before - Nanodollars(3_000_000).0);
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn screenshots_are_pictures_of_the_asked_size() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn screenshots_have_the_requested_size() {
+    let stage = Stage::new().await;
     let url = stage.page(
         "/",
         "<body style='margin:0;background:#0a0'><div style='height:2000px'>tall</div>",
@@ -137,20 +130,19 @@ async fn screenshots_are_pictures_of_the_asked_size() {
         .await;
     assert!(
         content(&text).starts_with("iVBORw0KGgo"),
-        "no base64 of a PNG"
+        "not a PNG in base64"
     );
     stage.page("/long", "<div style='height:100000px;width:50px'>x</div>");
     let long = json!({"url": stage.site.url("/long"), "binary": true});
     let long = stage.app.post("/screenshot", &[], &long).await.json()[0].clone();
     assert!(long["error"].is_null(), "{}", long["error"]);
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_follows_links_that_scripts_make() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_crawl_follows_links_added_by_scripts() {
+    let stage = Stage::new().await;
     let url = stage.page("/app/", "<div id=root></div><script>for (const n of [1, 2, 3]) { const a = document.createElement('a'); \
         a.href = '/app/' + n; a.textContent = 'item ' + n; document.getElementById('root').append(a); }</script>");
     for n in 1..=3 {
@@ -162,32 +154,32 @@ async fn a_crawl_follows_links_that_scripts_make() {
     let entries = entries.as_array().unwrap();
     assert_eq!(entries.len(), 4, "{entries:?}");
     for n in [11, 22, 33] {
-        let wanted = format!("number {n}");
+        let expected = format!("number {n}");
         assert!(
-            entries.iter().any(|entry| content(entry).contains(&wanted)),
-            "{wanted}"
+            entries
+                .iter()
+                .any(|entry| content(entry).contains(&expected)),
+            "{expected}"
         );
     }
     stage.app.assert_settled().await;
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_renders_a_page_of_its_own() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn health_renders_a_sample_page() {
+    let stage = Stage::new().await;
     let health = stage.app.get("/health").await.json();
     assert_eq!(health["engines"]["browser"]["ok"], true, "{health}");
     assert_eq!(health["engines"]["http"]["ok"], true, "{health}");
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn robots_rules_hold_where_a_page_leads_to() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn robots_rules_apply_to_redirects_and_navigations() {
+    let stage = Stage::new().await;
     stage.site.put(
         "/robots.txt",
         "text/plain",
@@ -212,14 +204,13 @@ async fn robots_rules_hold_where_a_page_leads_to() {
     assert!(!asked.contains("GET /private"), "{asked}");
     let entry = stage.rendered(&target, json!({})).await;
     assert!(content(&entry).contains("hidden"));
-    stage.ends().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn the_unblocker_is_a_scrape_with_a_browser() {
-    let Some(stage) = Stage::new().await else {
-        return;
-    };
+    let stage = Stage::new().await;
     let url = stage.page("/", SHELL);
     stage.site.put("/app.js", "text/javascript", SCRIPT);
     let body = json!({"url": url, "request": "http", "return_format": "text"});
@@ -228,5 +219,5 @@ async fn the_unblocker_is_a_scrape_with_a_browser() {
     let entry = answer.json()[0].clone();
     assert_eq!(content(&entry).trim(), SENTENCE);
     assert_eq!(entry["metadata"]["rendered_by"], "browser");
-    stage.ends().await;
+    stage.close().await;
 }

@@ -1,4 +1,4 @@
-//! What stands in a page's entry: content by format, parts that were asked for, costs.
+//! The entry of a page: content by format, optional parts, costs.
 
 use serde_json::{Value, json};
 use trawl_tests::caller::{costs, nanodollars};
@@ -7,7 +7,7 @@ use trawl_tests::site::PAGE;
 use super::{keys, texts, world};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_comes_back_as_markdown() {
+async fn a_page_is_returned_as_markdown() {
     let (app, site) = world().await;
     let url = site.url("/page");
     let entry = app
@@ -24,7 +24,7 @@ async fn a_page_comes_back_as_markdown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_built_in_format_has_its_form() {
+async fn each_built_in_format_has_its_output() {
     let (app, site) = world().await;
     let url = site.url("/page");
     let content = async |format: &str| {
@@ -52,7 +52,7 @@ async fn every_built_in_format_has_its_form() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_formats_are_an_object_by_name() {
+async fn several_formats_are_returned_as_an_object() {
     let (app, site) = world().await;
     let formats = ["markdown", "raw", "text", "markdown"];
     let entry = app
@@ -75,12 +75,12 @@ async fn several_formats_are_an_object_by_name() {
     assert_eq!(
         site.requests().len(),
         2,
-        "a page is fetched once, whatever is made of it"
+        "a page is fetched once for all formats"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parts_are_there_exactly_when_asked_for() {
+async fn parts_are_present_only_on_request() {
     let (app, site) = world().await;
     let bare = [
         "content",
@@ -119,7 +119,7 @@ async fn parts_are_there_exactly_when_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parts_hold_what_the_page_has() {
+async fn parts_describe_the_page() {
     let (app, site) = world().await;
     let html = "<html lang=de><head><title> T </title><meta name=description content='D'>\
         <meta name=keywords content='a, b'><link rel=canonical href=/c><body>\
@@ -168,7 +168,7 @@ async fn parts_hold_what_the_page_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn costs_are_six_numbers_and_a_page_of_bytes_is_billed_by_them() {
+async fn costs_add_up_and_are_charged() {
     let (app, site) = world().await;
     for format in ["markdown", "empty", "bytes"] {
         let entry = app
@@ -227,7 +227,7 @@ async fn content_is_chunked_and_cut_at_character_boundaries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn selectors_decide_what_any_output_sees() {
+async fn selectors_apply_to_every_output() {
     let (app, site) = world().await;
     let html = "<title>T</title><nav><a href=/n>nav</a></nav><main><p>in</p><aside><a href=/a>aside</a></aside></main>";
     let url = site.put("/parts", "text/html", html);

@@ -1,4 +1,5 @@
-//! Pages that fail: an entry with its status and reason at no charge, and the batch goes on.
+//! Pages that fail: a free entry with status and error, and the other pages of the request are
+//! served.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use trawl_tests::site::PAGE;
 use super::world;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_kind_of_trouble_has_its_status() {
+async fn each_kind_of_failure_has_its_status() {
     let (app, site) = world().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refused = format!("http://{}/", closed.local_addr().unwrap());
@@ -41,7 +42,7 @@ async fn each_kind_of_trouble_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_takes_too_long_ends_at_its_deadline() {
+async fn a_slow_page_ends_at_its_timeout() {
     let (app, site) = world().await;
     for path in ["/silent", "/drip"] {
         let started = Instant::now();
@@ -58,7 +59,7 @@ async fn a_page_that_takes_too_long_ends_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_of_the_sites_own_failure_keeps_its_parts() {
+async fn an_error_response_of_the_site_keeps_its_parts() {
     let (app, site) = world().await;
     for (path, status) in [
         ("/status/404", 404),
@@ -85,7 +86,7 @@ async fn an_answer_of_the_sites_own_failure_keeps_its_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_bad_page_does_not_fail_the_batch() {
+async fn a_failed_page_does_not_fail_the_batch() {
     let (app, site) = world().await;
     let list = ["/page", "/reset", "/loop", "/page?again"]
         .map(|path| site.url(path))

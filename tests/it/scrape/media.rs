@@ -1,4 +1,4 @@
-//! Targets that are no HTML, and texts in other character sets.
+//! Other media types than HTML, and other character sets than UTF-8.
 
 use serde_json::json;
 use trawl_tests::coding::encoded;
@@ -27,7 +27,7 @@ async fn json_and_plain_text_are_returned_as_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_and_images_come_as_bytes_only() {
+async fn documents_and_images_are_returned_as_bytes_only() {
     let (app, site) = world().await;
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     let pdf = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n".to_vec();
@@ -54,7 +54,7 @@ async fn documents_and_images_come_as_bytes_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn character_sets_are_found_by_header_mark_meta_and_guess() {
+async fn character_sets_are_detected_by_header_bom_meta_and_content() {
     let (app, site) = world().await;
     let meta = b"<meta charset=windows-1252><p>\x80 5".to_vec();
     let mut mark = b"\xef\xbb\xbf".to_vec();
@@ -77,7 +77,7 @@ async fn character_sets_are_found_by_header_mark_meta_and_guess() {
         let entry = app.fine(json!({"url": url, "return_format": "text"})).await;
         assert_eq!(entry["content"].as_str().unwrap().trim(), text, "{url}");
     }
-    // Bytes that are no text in any of them still come through every format.
+    // Bytes that are not text in any of them pass through every format.
     let broken = site.put(
         "/broken",
         "text/html; charset=utf-8",
@@ -91,7 +91,7 @@ async fn character_sets_are_found_by_header_mark_meta_and_guess() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn content_codings_are_undone_at_any_size() {
+async fn content_codings_are_decoded_at_any_size() {
     let (app, site) = world().await;
     // Text that compresses well, text that does not, and a run longer than any window.
     let words: String = (0..40_000_u32)

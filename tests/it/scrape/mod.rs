@@ -1,15 +1,15 @@
-//! `POST /scrape` and its neighbours through the joined server, with the first-party plugins.
+//! `POST /scrape` and related endpoints with the first-party plugins.
 
 mod entries;
 mod failures;
 mod media;
-mod neighbours;
+mod other_endpoints;
 mod requests;
 
 use serde_json::Value;
 use trawl_tests::{FakeSite, TestApp};
 
-/// A server and a site to ask for.
+/// A server and a site.
 async fn world() -> (TestApp, FakeSite) {
     (TestApp::start().await, FakeSite::start().await)
 }

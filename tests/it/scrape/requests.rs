@@ -1,4 +1,4 @@
-//! How pages are asked for, and in which order they come back.
+//! The forms of a request, and the order of the entries in its response.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn urls(entries: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_addresses_stand_in_one_string() {
+async fn a_url_field_may_contain_several_urls() {
     let (app, site) = world().await;
     let comma = site.put("/a,b", "text/html", "<p>comma");
     let pages = [site.url("/page"), comma, site.url("/status/200")];
@@ -27,7 +27,7 @@ async fn several_addresses_stand_in_one_string() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_array_of_requests_is_one_flat_array() {
+async fn an_array_of_requests_yields_one_flat_array() {
     let (app, site) = world().await;
     let page = site.url("/page");
     let two = format!("{page}?1,{page}?2");
@@ -46,7 +46,7 @@ async fn an_array_of_requests_is_one_flat_array() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn arrays_are_in_the_order_of_the_request_and_lines_in_that_of_finishing() {
+async fn arrays_are_in_request_order_and_lines_in_completion_order() {
     let (app, site) = world().await;
     let list = ["/slow/900", "/slow/450", "/slow/0"].map(|path| site.url(path));
     let body = json!({"url": list.join(","), "return_format": "empty", "cache": false});
@@ -66,7 +66,7 @@ async fn arrays_are_in_the_order_of_the_request_and_lines_in_that_of_finishing()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_bare_key_opens_too_and_no_other() {
+async fn the_key_is_accepted_with_and_without_bearer() {
     let (app, site) = world().await;
     let body = json!({"url": site.url("/page")});
     let with_key = async |key: &str| app.post("/scrape", &[("authorization", key)], &body).await;
@@ -92,7 +92,7 @@ async fn the_bare_key_opens_too_and_no_other() {
 async fn refusals_name_the_parameter_and_fetch_nothing() {
     let (app, site) = world().await;
     let url = site.url("/page");
-    for (body, wanted) in [
+    for (body, expected) in [
         (json!({}), "url"),
         (json!({"url": ""}), "url"),
         (json!([]), "url"),
@@ -114,7 +114,7 @@ async fn refusals_name_the_parameter_and_fetch_nothing() {
     ] {
         let (status, error) = app.refused(&body).await;
         assert_eq!(status, 400, "{body}");
-        assert!(error.contains(wanted), "{body}: {error}");
+        assert!(error.contains(expected), "{body}: {error}");
     }
     let (status, error) = app
         .refused(&json!({"url": url, "return_format": "pdf"}))
@@ -140,7 +140,7 @@ async fn refusals_name_the_parameter_and_fetch_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parameters_without_effect_are_named() {
+async fn ignored_parameters_are_named() {
     let (app, site) = world().await;
     let body = json!({
         "url": site.url("/page"), "request": "http", "evaluate_on_new_document": "throw 1", "wait_for": 3_600_000,
@@ -166,7 +166,7 @@ async fn parameters_without_effect_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn modes_say_what_served_the_page() {
+async fn entries_name_the_engine_that_served_the_page() {
     let (app, site) = world().await;
     let url = site.url("/page");
     let smart = app.fine(json!({"url": url, "request": "smart"})).await;
@@ -196,7 +196,7 @@ async fn modes_say_what_served_the_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_callers_secrets_stay_with_the_first_origin() {
+async fn caller_secrets_are_sent_to_the_first_origin_only() {
     let (app, site) = world().await;
     let elsewhere = trawl_tests::FakeSite::start().await;
     let url = site.url(&format!("/to?{}", elsewhere.url("/echo")));

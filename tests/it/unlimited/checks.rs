@@ -1,4 +1,4 @@
-//! Each check, and that they come in their order.
+//! The checks of a request, and their order.
 
 use serde_json::{Value, json};
 use trawl_tests::caller::assert_free;
@@ -15,7 +15,7 @@ const PATHS: [&str; 6] = [
     "/v1/unlimited/links",
 ];
 
-/// Every route answers with this status and exactly this body.
+/// Checks that every route responds with this status and exactly this body.
 async fn check(caller: &Caller, body: &Value, status: u16, text: &str) {
     for path in PATHS {
         let answer = caller.post(path, &[], body).await;
@@ -27,7 +27,7 @@ async fn check(caller: &Caller, body: &Value, status: u16, text: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn key_plan_parameters_and_slots_are_asked_in_this_order() {
+async fn key_plan_parameters_and_slots_are_checked_in_this_order() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let wrong = json!({"url": site.url("/page"), "prompt": "x"});
     let mut stranger = (*app).clone();
@@ -66,7 +66,7 @@ async fn key_plan_parameters_and_slots_are_asked_in_this_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn parameters_of_ai_are_refused_in_every_object() {
+async fn ai_parameters_are_refused_in_every_object() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     let url = site.url("/page");
     for name in [
@@ -96,14 +96,14 @@ async fn parameters_of_ai_are_refused_in_every_object() {
         let answer = app.post(SCRAPE, &[], &json!([object])).await;
         assert_eq!(answer.status, 200, "{object}");
     }
-    // The plain routes know no such rule.
+    // The other routes have no such rule.
     let body = json!({"url": url, "model": "x"});
     let answer = app.post("/scrape", &[], &body).await;
     assert_eq!(answer.status, 402);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_cost_nothing_and_stand_in_the_books() {
+async fn pages_are_free_and_in_the_ledger() {
     let (app, site) = (with_seats(2).await, FakeSite::start().await);
     let (good, bad) = (site.url("/page"), site.url("/nowhere"));
     let body = json!({
@@ -149,7 +149,7 @@ async fn pages_cost_nothing_and_stand_in_the_books() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replayed_answer_has_a_slot_too() {
+async fn a_replayed_response_needs_a_slot() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     let (page, key) = (one(&site.url("/page")), [("idempotency-key", "k")]);
     let first = app.post(SCRAPE, &key, &page).await;

@@ -1,4 +1,4 @@
-//! Crawls and links under the plan.
+//! Crawls and links under the Unlimited plan.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::{
 };
 
 /// A root that links to a few pages.
-fn put_up(site: &FakeSite, pages: usize) -> String {
+fn add_pages(site: &FakeSite, pages: usize) -> String {
     let links: String = (0..pages)
         .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
         .collect();
@@ -36,9 +36,9 @@ async fn ended(app: &TestApp, id: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_streams_on_one_slot_and_costs_nothing() {
+async fn a_crawl_needs_one_slot_and_is_free() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let seed = put_up(&site, 12);
+    let seed = add_pages(&site, 12);
     let body = json!({"url": seed, "request": "http", "return_format": "text", "cache": false});
     let answer = app.post(CRAWL, &[], &body).await;
     assert_eq!((answer.status, concurrency(&answer)), (200, ("1", "1")));
@@ -85,9 +85,9 @@ async fn a_streaming_crawl_holds_its_slot_to_the_last_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_in_the_background_holds_its_slot_as_long_as_it_runs() {
+async fn a_background_crawl_holds_its_slot_while_it_runs() {
     let (app, site) = (with_seats(2).await, FakeSite::start().await);
-    let seed = put_up(&site, 12);
+    let seed = add_pages(&site, 12);
     let body = json!({
         "url": seed, "request": "http", "return_format": "text", "cache": false, "run_in_background": true,
         "delay": 300, "webhooks": {"destination": site.url("/hook"), "on_credits_depleted": true},
@@ -128,7 +128,7 @@ async fn a_crawl_in_the_background_holds_its_slot_as_long_as_it_runs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_seeds_are_one_request() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let seed = put_up(&site, 2);
+    let seed = add_pages(&site, 2);
     let body = json!([
         {"url": seed, "request": "http", "run_in_background": true, "delay": 100},
         {"url": site.url("/p/0"), "request": "http", "run_in_background": true},

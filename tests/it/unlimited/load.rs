@@ -1,4 +1,5 @@
-//! Many connections against few seats: never more in flight than there are, and hardly ever fewer.
+//! Many connections compete for few seats: never more requests in flight than seats, and hardly
+//! ever fewer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,15 +11,16 @@ use super::{SCRAPE, active, one, until_active, with_seats};
 
 const SEATS: u32 = 8;
 const CONNECTIONS: usize = 64;
-/// Requests that are served; those refused meanwhile are many more.
+/// Requests that are served; many more are refused.
 const SERVED: usize = 2_000;
-/// What a caller waits after a refusal. It keeps asking, so that there is always demand.
+/// Pause of a client after a refusal. It retries, so that there is always demand.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Share of the seats that is in use while there is demand, at least. This process is server, site and all callers.
+/// Lower bound on the share of seats in use. This process runs the server, the site and all
+/// clients.
 const IN_USE_MIN: f64 = 0.85;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_connections_share_the_seats_exactly() {
+async fn many_connections_never_exceed_the_seats() {
     let (app, site) = (with_seats(SEATS).await, FakeSite::start().await);
     let (served, refused) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let began = Instant::now();

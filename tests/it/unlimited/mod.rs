@@ -1,4 +1,4 @@
-//! The Unlimited plan on real sockets: who may, how many at once, and for how long.
+//! The Unlimited plan over real sockets: admission, concurrency, and how long slots are held.
 
 mod checks;
 mod crawls;
@@ -17,10 +17,10 @@ use trawl_tests::{Answer, Caller, TestApp, World};
 const SCRAPE: &str = "/unlimited/scrape";
 const CRAWL: &str = "/unlimited/crawl";
 const LINKS: &str = "/unlimited/links";
-/// How long something may take that happens at once.
+/// Upper bound on the duration of something immediate.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A server whose account has spent its last cent on so many seats.
+/// A server whose account has spent its whole balance on seats.
 async fn with_seats(seats: u32) -> TestApp {
     let mut world = World::new();
     world.dollars = "0";
@@ -40,7 +40,7 @@ fn one(url: &str) -> Value {
     json!({"url": url, "return_format": "empty", "request": "http", "cache": false})
 }
 
-/// What the concurrency headers say.
+/// The concurrency headers of a response.
 fn concurrency(answer: &Answer) -> (&str, &str) {
     (
         answer.header("x-concurrency-limit"),
@@ -48,7 +48,7 @@ fn concurrency(answer: &Answer) -> (&str, &str) {
     )
 }
 
-/// Begins to read an answer of lines.
+/// Sends a request for JSONL and returns the response before its body.
 async fn open(caller: &Caller, path: &str, body: &Value) -> Response {
     let headers = [("accept", "application/jsonl")];
     let opened = caller.open(Method::POST, path, &headers, body.to_string());
@@ -57,7 +57,7 @@ async fn open(caller: &Caller, path: &str, body: &Value) -> Response {
     response
 }
 
-/// Checks the answer of a route whose slots are all in use.
+/// Checks the response of a route without a free slot.
 fn assert_full(answer: &Answer, seats: u32) {
     assert_eq!(answer.status, 429);
     let body =
@@ -68,12 +68,12 @@ fn assert_full(answer: &Answer, seats: u32) {
     assert_eq!(concurrency(answer), (seats.as_str(), seats.as_str()));
 }
 
-/// Slots in use.
+/// Number of slots in use.
 fn active(app: &TestApp) -> u32 {
     app.app.billing().slots(&app.account).active
 }
 
-/// Waits until so many slots are in use.
+/// Waits until this number of slots is in use.
 async fn until_active(app: &TestApp, expected: u32) {
     let began = Instant::now();
     while active(app) != expected {

@@ -1,4 +1,4 @@
-//! The plan has proxies of its own. Spec S27.
+//! The Unlimited plan uses a proxy pool of its own. Spec S27.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -8,7 +8,8 @@ use trawl_tests::{TestApp, World};
 
 use super::{CRAWL, LINKS, SCRAPE};
 
-/// A forward proxy that answers every request itself, with its name. It ends with the test.
+/// A forward proxy that answers every request itself, with its name in the text and in a link. It
+/// ends with the test.
 async fn proxy(name: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("bound"));
@@ -23,12 +24,12 @@ async fn proxy(name: &'static str) -> String {
                         Ok(count) => head.extend_from_slice(&piece[..count]),
                     }
                 }
-                let body = format!("<p>through {name}</p>");
+                let body = format!("<p>through {name}</p><a href=/{name}></a>");
                 let length = body.len();
                 let answer = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
                 );
-                // The caller may have hung up.
+                // The client may have disconnected.
                 let _sent = stream.write_all(answer.as_bytes()).await;
             });
         }
@@ -46,7 +47,7 @@ fn in_pool(pool: &str, url: String) -> ProxySettings {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_the_plan_go_through_its_own_proxies() {
+async fn unlimited_requests_use_the_plans_own_proxy_pool() {
     let mut world = World::new();
     world.proxies = vec![
         in_pool("standard", proxy("standard").await),
@@ -73,7 +74,7 @@ async fn pages_of_the_plan_go_through_its_own_proxies() {
     assert_eq!(through("/scrape", &costly).await.0, "through residential");
     for path in [SCRAPE, CRAWL] {
         assert_eq!(through(path, &page).await.0, "through unlimited", "{path}");
-        // A pool is not part of the plan; that it was asked for in vain is told.
+        // The plan has no choice of pools: the parameter is ignored, and the answer says so.
         let (content, ignored) = through(path, &costly).await;
         assert_eq!(
             (content.as_str(), ignored.as_str()),
@@ -81,7 +82,9 @@ async fn pages_of_the_plan_go_through_its_own_proxies() {
             "{path}"
         );
     }
-    let links = app.post(LINKS, &[], &page).await.json();
-    assert_eq!(links[0]["status"], 200);
+    for body in [&page, &costly] {
+        let links = app.post(LINKS, &[], body).await.json();
+        assert_eq!(links[0]["links"], json!(["http://127.0.0.1:9/unlimited"]));
+    }
     app.assert_settled().await;
 }

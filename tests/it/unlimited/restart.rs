@@ -1,4 +1,5 @@
-//! The server is killed: slots are free again, crawls go on under their plan, and nothing is charged twice.
+//! The server is killed: slots are free again, crawls resume under their plan, and nothing is
+//! charged twice.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +8,11 @@ use trawl_tests::{FakeSite, ServerProcess, World};
 
 use super::{CRAWL, SCRAPE, SOON, assert_full, concurrency, one, open};
 
-/// Seats bought one by one, at $20 each.
+/// Seats, bought one by one at $20 each.
 const SEATS: u32 = 6;
-/// Kills while each of them is bought.
+/// Number of kills while each of them is bought.
 const ROUNDS: u64 = 3;
-/// Dollars in nanodollars.
+/// A dollar in nanodollars.
 const DOLLAR: i64 = 1_000_000_000;
 
 fn start(dollars: &'static str) -> ServerProcess {
@@ -51,7 +52,7 @@ async fn slots_are_free_after_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_goes_on_under_its_plan_and_takes_its_slot_again() {
+async fn a_crawl_resumes_under_its_plan_with_its_slot() {
     let site = FakeSite::start().await;
     let links: String = (0..40)
         .map(|n| format!("<a href=\"/p/{n}\">{n}</a> "))
@@ -104,22 +105,22 @@ async fn a_crawl_goes_on_under_its_plan_and_takes_its_slot_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seats_are_charged_once_whenever_the_server_is_killed() {
+async fn seats_are_charged_once_despite_kills() {
     let mut server = start("400");
     for seats in 1..=SEATS {
-        let wanted = seats.to_string();
+        let count = seats.to_string();
         for round in 0..ROUNDS {
             let data = server.world.data();
             let data = data.to_str().unwrap();
             let words = [
-                "account", "--json", "--data", data, "seats", "caller", &wanted,
+                "account", "--json", "--data", data, "seats", "caller", &count,
             ];
-            // The server answers in time or not, or the command opens the store itself.
+            // The server responds in time or not, or the command opens the store itself.
             let after = Duration::from_millis(2 + round * 4 + u64::from(seats) % 4);
             server.kill_during(&words, after);
             server.start_again();
         }
-        let after = server.account(&["seats", "caller", &wanted]);
+        let after = server.account(&["seats", "caller", &count]);
         assert_eq!(after["subscription"]["seats"], seats);
         assert_eq!(after["balance"], (400 - 20 * i64::from(seats)) * DOLLAR);
     }

@@ -1,4 +1,4 @@
-//! Slots are held to the last byte, and free whatever becomes of a request.
+//! Slots are held until the last byte of a response, and are freed however a request ends.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slot_is_held_to_the_last_byte_of_a_stream() {
+async fn a_slot_is_held_until_the_last_byte_of_a_stream() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     let pages = format!("{},{}", site.url("/page"), site.url("/slow/600"));
     let mut stream = open(&app, SCRAPE, &one(&pages)).await;
@@ -28,7 +28,7 @@ async fn a_slot_is_held_to_the_last_byte_of_a_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slot_is_free_when_the_caller_hangs_up() {
+async fn a_slot_is_freed_when_the_client_disconnects() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     let (page, silent) = (site.url("/page"), site.url("/silent"));
     for round in 0..10 {
@@ -39,7 +39,7 @@ async fn a_slot_is_free_when_the_caller_hangs_up() {
         drop(stream);
         until_active(&app, 0).await;
 
-        // Before there is an answer.
+        // Before the response.
         let url = format!("{silent}?{round}");
         let caller = (*app).clone();
         let asked = tokio::spawn(async move { caller.post(SCRAPE, &[], &one(&url)).await });
@@ -58,7 +58,7 @@ async fn a_slot_is_free_when_the_caller_hangs_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slot_is_free_after_pages_that_fail() {
+async fn a_slot_is_freed_after_failed_pages() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     for path in ["/status/500", "/reset", "/truncated", "/garbage", "/loop"] {
         let answer = app.post(SCRAPE, &[], &one(&site.url(path))).await;
@@ -80,7 +80,7 @@ async fn a_slot_is_free_after_pages_that_fail() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seats_change_while_requests_run() {
+async fn seats_can_change_while_requests_run() {
     let (app, site) = (with_seats(2).await, FakeSite::start().await);
     let (page, silent) = (site.url("/page"), site.url("/silent"));
     let billing = app.app.billing();
@@ -103,7 +103,7 @@ async fn seats_change_while_requests_run() {
         (refused.status, refused.error().as_str()),
         (403, "unlimited_plan_inactive")
     );
-    // What is in flight goes on.
+    // Requests in flight continue.
     assert_eq!(active(&app), 2);
     drop(first);
     until_active(&app, 1).await;

@@ -1,5 +1,5 @@
-//! The fake scraping services alone, to try providers by hand: `cargo run --release --workspace --bin fake_vendors`. It prints the
-//! lines that send the providers of `plugins.toml` there, and the keys that work.
+//! Runs the fake vendors alone, to try providers by hand: `cargo run --release --workspace --bin
+//! fake_vendors`. It prints the `base` of each provider for `plugins.toml`, and the keys that work.
 
 #![expect(clippy::print_stdout, reason = "it is for people on a terminal")]
 

@@ -181,6 +181,7 @@ mod tests {
             version: version.to_owned(),
             license: Some(license.to_owned()),
             manifest_path: "Cargo.toml".into(),
+            dependencies: Vec::new(),
         }
     }
 

@@ -8,6 +8,9 @@ const LINES_WANTED: usize = 500;
 /// A longer one is refused.
 const LINES_MAX: usize = 800;
 
+/// Longest comment line, in characters.
+const COMMENT_COLUMNS_MAX: usize = 100;
+
 /// Endings of the files that people write.
 const WRITTEN: [&str; 7] = ["rs", "toml", "md", "wit", "sh", "yml", "run"];
 
@@ -29,6 +32,7 @@ pub(super) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
             .to_string();
         violations.extend(traces(&path, &text));
         violations.extend(length(&path, &text));
+        violations.extend(comments(&path, &text));
     }
     Ok(violations)
 }
@@ -47,6 +51,25 @@ fn length(path: &str, text: &str) -> Option<String> {
     Some(format!(
         "`{path}` has {lines} lines, at most {LINES_MAX} are allowed: make two files of it"
     ))
+}
+
+fn comments(path: &str, text: &str) -> Vec<String> {
+    if !path.ends_with(".rs") {
+        return Vec::new();
+    }
+    let is_long = |line: &&str| {
+        line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS_MAX
+    };
+    let numbered = text.lines().enumerate();
+    numbered
+        .filter(|(_, line)| is_long(line))
+        .map(|(index, _)| {
+            format!(
+                "`{path}:{}` is a comment beyond column {COMMENT_COLUMNS_MAX}",
+                index + 1
+            )
+        })
+        .collect()
 }
 
 fn traces(path: &str, text: &str) -> Vec<String> {
@@ -140,6 +163,14 @@ mod tests {
         assert_eq!(traces("a.rs", &path).len(), 1);
         let address = format!("https://site.test/{}/page", "home");
         assert_eq!(traces("a.rs", &address), [""; 0]);
+    }
+
+    #[test]
+    fn long_comments_are_named_and_long_code_is_not() {
+        let text = format!("{}\n// {}\n", "x".repeat(200), "x".repeat(98));
+        let expected = "`a.rs:2` is a comment beyond column 100";
+        assert_eq!(comments("a.rs", &text), [expected]);
+        assert_eq!(comments("a.md", &text), [""; 0]);
     }
 
     #[test]

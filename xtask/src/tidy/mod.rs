@@ -1,11 +1,12 @@
 //! The rules that no compiler checks. Each check takes a folder and gives sentences, one a violation.
 
+mod citations;
+mod cycles;
 mod dependencies;
 mod files;
 pub(crate) mod frozen;
+mod layers;
 mod members;
-mod outside;
-mod rooms;
 mod table;
 
 use anyhow::{Context, bail};
@@ -19,12 +20,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .context("cannot read `ARCHITECTURE.md`")?;
     let deny =
         std::fs::read_to_string(root.join("deny.toml")).context("cannot read `deny.toml`")?;
-    let host = root.join("host/src");
-    let mut violations = rooms::check(&host, &architecture)?;
-    violations.extend(outside::check(&host, &architecture)?);
+    let host = root.join("host");
+    let workspace = Metadata::read(&["--no-deps"])?;
+    let mut violations = layers::check(&workspace, &host, &architecture)?;
+    violations.extend(cycles::check(&host)?);
     violations.extend(frozen::check(&root.join("wit"))?);
     violations.extend(files::check(&root)?);
-    violations.extend(members::check(&Metadata::read(&["--no-deps"])?)?);
+    violations.extend(citations::check(&root)?);
+    violations.extend(members::check(&workspace)?);
     let platform = ["--filter-platform", "x86_64-unknown-linux-gnu"];
     violations.extend(dependencies::check(&Metadata::read(&platform)?, &deny)?);
     for violation in &violations {
@@ -36,6 +39,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
             violations.len()
         );
     }
-    eprintln!("tidy: nothing to say");
+    eprintln!("tidy: no violations");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Accounts: making them, looking at them, who is told of their balances.
+//! Accounts: creating and showing them, and their balance alerts.
 
 use axum::extract::{self, State};
 use axum::http::HeaderMap;
@@ -6,23 +6,27 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Api, ApiError, ask, astray};
-use crate::body::{Fields, required};
-use crate::paging::{Page, Paging};
-use crate::params::{Path, Query};
-use crate::post::Form;
-use crate::views::AccountView;
 use trawl_control::{Reply, Request};
+
+use super::{ask, unexpected};
+use crate::Api;
+use crate::account::notices::{self, Notices};
+use crate::account::views::AccountView;
+use crate::http::error::ApiError;
+use crate::http::fields::{Fields, required};
+use crate::http::format::ResponseFormat;
+use crate::http::paging::{Page, Paging};
+use crate::http::params::{Path, Query};
 
 #[utoipa::path(
     get,
     path = "/admin/accounts",
-    description = "Every account with its money and its seats, in the order of names.",
+    description = "Lists all accounts with their balances and subscriptions, sorted by name.",
     params(Paging),
     responses(
         (status = 200, description = "A page of the accounts", body = Page<AccountView>),
-        (status = 400, description = "`limit` or `page` is no number from 1 on"),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
+        (status = 400, description = "`limit` or `page` is not a positive integer"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -31,15 +35,15 @@ pub(super) async fn list(
     Query(paging): Query<Paging>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let cut = paging.cut()?;
+    let range = paging.range()?;
     let accounts = match ask(&api, Request::Accounts {}).await? {
         Reply::Accounts(accounts) => accounts,
-        other => return Err(astray(&other)),
+        other => return Err(unexpected(&other)),
     };
     let count = accounts.len() as u64;
-    let offset = usize::try_from(cut.offset).unwrap_or(usize::MAX);
-    let accounts = accounts.into_iter().skip(offset).take(cut.limit as usize);
-    Form::of(&headers).one(&Page {
+    let offset = usize::try_from(range.offset).unwrap_or(usize::MAX);
+    let accounts = accounts.into_iter().skip(offset).take(range.limit as usize);
+    ResponseFormat::of(&headers).object(&Page {
         data: accounts.map(AccountView::from).collect(),
         count,
     })
@@ -54,7 +58,7 @@ pub(super) async fn list(
 struct Created {
     #[serde(flatten)]
     account: AccountView,
-    /// Its first key, shown here and never again.
+    /// Its first key. Shown only in this response.
     api_key: String,
 }
 
@@ -62,28 +66,28 @@ struct Created {
 #[derive(ToSchema)]
 #[expect(
     dead_code,
-    reason = "the body is read field by field; this describes it"
+    reason = "the body is read field by field; this type documents it"
 )]
 #[schema(example = json!({"name": "alice", "dollars": "500"}))]
 struct NewAccount {
-    /// A name that no other account has, at most 100 bytes.
+    /// A unique name, at most 100 bytes.
     name: String,
-    /// Dollars to start with, as decimal text or a number; from $500 on they earn a bonus.
+    /// Initial top-up in dollars, as decimal text or a number; $500 and more earn a bonus.
     dollars: Option<String>,
 }
 
 #[utoipa::path(
     post,
     path = "/admin/accounts",
-    description = "Makes an account and its first key, which is shown in this answer only.",
+    description = "Creates an account and its first key. The key is shown only in this response.",
     request_body(content = NewAccount),
     responses(
         (status = 200, description = "The account and its key", body = Created),
-        (status = 400, description = "A field is wrong; the text begins with its name",
+        (status = 400, description = "A field is invalid; the error starts with its name",
             example = json!({"error": "dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 409, description = "Another account has this name",
-            example = json!({"error": "`alice` cannot be an account's name: an account of this name exists already"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 409, description = "The name is taken",
+            example = json!({"error": "`alice` is taken: an account of this name exists already"})),
     ),
     security(("admin" = []))
 )]
@@ -98,24 +102,24 @@ pub(super) async fn create(
         top_up: fields.dollars("dollars")?.unwrap_or_default().0,
     };
     match ask(&api, request).await? {
-        Reply::Created { account, api_key } => Form::of(&headers).one(&Created {
+        Reply::Created { account, api_key } => ResponseFormat::of(&headers).object(&Created {
             account: account.into(),
             api_key,
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }
 
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}",
-    description = "One account with its keys.",
+    description = "Returns an account with its keys.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account",
-            example = json!({"error": "there is no account `x`: `trawl account list` shows those there are"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account",
+            example = json!({"error": "there is no account `x`: `trawl account list` shows all accounts"})),
     ),
     security(("admin" = []))
 )]
@@ -126,25 +130,23 @@ pub(super) async fn show(
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::Account { account }).await? {
         Reply::Account { account, keys } => {
-            Form::of(&headers).one(&AccountView::from(account).with_keys(keys))
+            ResponseFormat::of(&headers).object(&AccountView::from(account).with_keys(keys))
         }
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }
 
 #[utoipa::path(
     put,
     path = "/admin/accounts/{account}/notices",
-    description = "Sets who is told by the webhook events `on_low_balance` and `on_empty_balance`: once when the balance falls below \
-        `low_balance_dollars`, once when nothing that can be spent is left, and again after a top-up that lifts it above. Without a \
-        `destination` nobody is told any more.",
+    description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance`, as `/account/notices` does.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
-    request_body(content = crate::account::Notices),
+    request_body(content = Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 400, description = "A field is wrong; the text begins with its name"),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 400, description = "A field is invalid; the error starts with its name"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -154,6 +156,6 @@ pub(super) async fn set_notices(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
-    let form = Form::of(&headers);
-    crate::account::change_notices(&api, account, request, form).await
+    let format = ResponseFormat::of(&headers);
+    notices::change(&api, account, request, format).await
 }

@@ -1,4 +1,4 @@
-//! Keys of accounts, and what their webhook events are signed with.
+//! API keys and webhook secrets of accounts.
 
 use axum::extract::{self, State};
 use axum::http::HeaderMap;
@@ -6,19 +6,22 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Api, ApiError, ask, astray};
-use crate::body::Fields;
-use crate::paging::Page;
-use crate::params::{Path, Query};
-use crate::post::Form;
-use crate::views::KeyView;
 use trawl_control::{Reply, Request};
 
-/// Which keys are asked for.
+use super::{ask, unexpected};
+use crate::Api;
+use crate::account::views::KeyView;
+use crate::http::error::ApiError;
+use crate::http::fields::Fields;
+use crate::http::format::ResponseFormat;
+use crate::http::paging::Page;
+use crate::http::params::{Path, Query};
+
+/// Which keys to list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct KeysQuery {
-    /// `true` for keys that were ended as well.
+    /// `true` to include revoked keys.
     #[param(value_type = Option<bool>)]
     all: Option<String>,
 }
@@ -26,14 +29,14 @@ pub(super) struct KeysQuery {
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/keys",
-    description = "The keys of an account, oldest first, by their first characters.",
+    description = "Lists the keys of an account by their first characters, oldest first.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
             "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
         (status = 400, description = "`all` is neither `true` nor `false`"),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -49,11 +52,11 @@ pub(super) async fn list(
         Some(_) => return Err(ApiError::Invalid("all: write `true` or `false`".to_owned())),
     };
     match ask(&api, Request::Keys { account, all }).await? {
-        Reply::Keys(keys) => Form::of(&headers).one(&Page {
+        Reply::Keys(keys) => ResponseFormat::of(&headers).object(&Page {
             count: keys.len() as u64,
             data: keys.into_iter().map(KeyView::from).collect(),
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -61,7 +64,7 @@ pub(super) async fn list(
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"api_key": "tr_9aK2bX7q…"}))]
 struct NewKey {
-    /// The key, shown here and never again.
+    /// The key. Shown only in this response.
     api_key: String,
 }
 
@@ -69,26 +72,26 @@ struct NewKey {
 #[derive(ToSchema)]
 #[expect(
     dead_code,
-    reason = "the body is read field by field; this describes it"
+    reason = "the body is read field by field; this type documents it"
 )]
 #[schema(example = json!({"name": "ci"}))]
 struct KeyName {
-    /// What to call it, at most 100 bytes. Several keys may have the same name.
+    /// Its name, at most 100 bytes. Names need not be unique.
     name: Option<String>,
 }
 
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/keys",
-    description = "Makes another key, which is shown in this answer only.",
+    description = "Creates a key. It is shown only in this response.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
-        (status = 400, description = "The name is no name",
-            example = json!({"error": "name: `…` cannot be a key's name: it is longer than 100 bytes"})),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 400, description = "The name is invalid",
+            example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -101,12 +104,12 @@ pub(super) async fn create(
     let fields = Fields::read(request, &["name"]).await?;
     let name = fields.text("name")?.unwrap_or_default();
     match ask(&api, Request::CreateKey { account, name }).await? {
-        Reply::Key { api_key } => Form::of(&headers).one(&NewKey { api_key }),
-        other => Err(astray(&other)),
+        Reply::Key { api_key } => ResponseFormat::of(&headers).object(&NewKey { api_key }),
+        other => Err(unexpected(&other)),
     }
 }
 
-/// A key that was ended.
+/// A revoked key.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"revoked": true}))]
 struct Revoked {
@@ -117,15 +120,15 @@ struct Revoked {
 #[utoipa::path(
     delete,
     path = "/admin/accounts/{account}/keys/{prefix}",
-    description = "Ends a key at once and for good.",
+    description = "Revokes a key immediately and permanently.",
     params(
         ("account" = String, Path, description = "Identifier or name", example = "alice"),
-        ("prefix" = String, Path, description = "First characters of the key as they are listed", example = "tr_9aK2bX7q"),
+        ("prefix" = String, Path, description = "First characters of the key, as listed", example = "tr_9aK2bX7q"),
     ),
     responses(
-        (status = 200, description = "It is ended", body = Revoked),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account, or it has no such key in force"),
+        (status = 200, description = "The key is revoked", body = Revoked),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account, or it has no such active key"),
     ),
     security(("admin" = []))
 )]
@@ -135,12 +138,12 @@ pub(super) async fn revoke(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::RevokeKey { account, key }).await? {
-        Reply::Revoked {} => Form::of(&headers).one(&Revoked { revoked: true }),
-        other => Err(astray(&other)),
+        Reply::Revoked {} => ResponseFormat::of(&headers).object(&Revoked { revoked: true }),
+        other => Err(unexpected(&other)),
     }
 }
 
-/// What webhook events are signed with.
+/// The signing secret of webhook events.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"webhook_secret": "whsec_…"}))]
 struct WebhookSecret {
@@ -151,12 +154,12 @@ struct WebhookSecret {
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/webhook-secret",
-    description = "What the webhook events of an account are signed with; made when it is first asked for.",
+    description = "Returns the secret that signs the webhook events of an account. It is created on first use.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The secret", body = WebhookSecret),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -171,12 +174,12 @@ pub(super) async fn webhook_secret(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/webhook-secret",
-    description = "A new secret in place of the one there was: events sent from now on are signed with it, those that wait as well.",
+    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -195,9 +198,9 @@ async fn secret(
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
     match ask(api, Request::WebhookSecret { account, renew }).await? {
-        Reply::WebhookSecret { secret } => Form::of(headers).one(&WebhookSecret {
+        Reply::WebhookSecret { secret } => ResponseFormat::of(headers).object(&WebhookSecret {
             webhook_secret: secret,
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }

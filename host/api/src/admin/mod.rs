@@ -1,5 +1,5 @@
-//! `/admin`: what the operator does over HTTP, with the admin key. Each question is one of `control`'s, so that the command line
-//! does the same.
+//! `/admin`: administration over HTTP, with the admin key. Each endpoint performs a `control`
+//! request, as the command line does.
 
 mod accounts;
 mod keys;
@@ -10,11 +10,12 @@ mod seats;
 use axum::routing::{MethodRouter, delete, get, post, put};
 use utoipa::OpenApi;
 
-use super::Api;
-use super::error::ApiError;
 use trawl_control::{Reply, Request};
 
-/// The documented endpoints of this folder.
+use crate::Api;
+use crate::http::error::ApiError;
+
+/// Documentation of the endpoints of this folder.
 #[derive(OpenApi)]
 #[openapi(paths(
     accounts::list,
@@ -36,10 +37,10 @@ use trawl_control::{Reply, Request};
     prices::prices,
     prices::history,
 ))]
-pub(super) struct Operators;
+pub(crate) struct Operators;
 
-/// Routes behind the admin key. `{account}` is an identifier or a name.
-pub(super) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+/// Routes that need the admin key. `{account}` is an identifier or a name.
+pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     vec![
         (
             "/admin/accounts",
@@ -80,14 +81,14 @@ pub(super) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
     ]
 }
 
-/// Asks what the command line would ask too.
+/// Performs a request of the control protocol.
 async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
     Ok(trawl_control::perform(api.service.billing(), request).await?)
 }
 
-/// A reply of another kind than the question has.
-fn astray(_: &Reply) -> ApiError {
-    // What it holds may be a key.
-    tracing::error!("an operator's question got another one's answer");
+/// The error for a reply of the wrong kind.
+fn unexpected(_: &Reply) -> ApiError {
+    // Not logged: a reply may contain a key.
+    tracing::error!("an admin request got a reply of another kind");
     ApiError::Internal
 }

@@ -1,4 +1,4 @@
-//! Paying in, statements, what everyone used, adding everything up.
+//! Top-ups, statements, usage, and the audit of the ledger.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,20 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Api, ApiError, ask, astray};
-use crate::account::{StatementQuery, moment, statement_of};
-use crate::body::{Fields, required};
-use crate::params::{Path, Query};
-use crate::post::Form;
-use crate::statement::Statement;
 use trawl_control::{DisagreementView, Reply, Request, UsageView};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_wire::dollars;
 
-/// Money that was paid in. Amounts are dollars.
+use super::{ask, unexpected};
+use crate::Api;
+use crate::account::statement::{self, Statement, StatementQuery, parse_time};
+use crate::http::error::ApiError;
+use crate::http::fields::{Fields, required};
+use crate::http::format::ResponseFormat;
+use crate::http::params::{Path, Query};
+
+/// A top-up. Amounts are in dollars.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "account": "acc_4nWzLbQ2vTg0yR1s", "id": "invoice-17", "dollars": 500.0, "bonus": 25.0, "balance": 525.0, "repeated": false,
@@ -29,13 +31,13 @@ struct PaidIn {
     account: String,
     /// Id of the top-up.
     id: String,
-    /// What was paid in.
+    /// Amount of the top-up.
     dollars: f64,
-    /// What was added to it: 5% from $500 on, 12% from $2,000 on.
+    /// Bonus: 5 % from $500, 12 % from $2,000.
     bonus: f64,
-    /// The balance afterwards.
+    /// Balance after the top-up.
     balance: f64,
-    /// Whether the same id was paid in before, so that nothing was paid in now.
+    /// Whether a top-up with this id was booked before; if so, the balance did not change.
     repeated: bool,
 }
 
@@ -43,28 +45,28 @@ struct PaidIn {
 #[derive(ToSchema)]
 #[expect(
     dead_code,
-    reason = "the body is read field by field; this describes it"
+    reason = "the body is read field by field; this type documents it"
 )]
 #[schema(example = json!({"dollars": "500", "id": "invoice-17"}))]
 struct TopUp {
     /// Dollars as decimal text or a number, with at most nine decimals.
     dollars: String,
-    /// An id of your choice, at most 100 bytes: paying in again under the same one changes nothing.
+    /// An id of your choice, at most 100 bytes. Repeating a top-up with the same id has no effect.
     id: Option<String>,
 }
 
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/top-ups",
-    description = "Pays in. With an `id` a repeat of the same request changes nothing.",
+    description = "Tops up an account. With an `id`, a repeated request has no further effect.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = TopUp),
     responses(
-        (status = 200, description = "What was paid in", body = PaidIn),
-        (status = 400, description = "A field is wrong; the text begins with its name",
-            example = json!({"error": "dollars: $-5 cannot be paid in: it is not more than zero"})),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 200, description = "The top-up", body = PaidIn),
+        (status = 400, description = "A field is invalid; the error starts with its name",
+            example = json!({"error": "dollars: $-5 cannot be paid in: it is not positive"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
         (status = 409, description = "The id was used for another amount"),
     ),
     security(("admin" = []))
@@ -88,7 +90,7 @@ pub(super) async fn top_up(
             amount,
             bonus,
             is_repeat,
-        } => Form::of(&headers).one(&PaidIn {
+        } => ResponseFormat::of(&headers).object(&PaidIn {
             account: account.account,
             id,
             dollars: dollars(Nanodollars(amount)),
@@ -96,20 +98,20 @@ pub(super) async fn top_up(
             balance: dollars(Nanodollars(account.balance)),
             repeated: is_repeat,
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }
 
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/statement",
-    description = "An account's statement, as its owner sees it at `/account/statement`.",
+    description = "Returns the statement of an account, as `/account/statement` does for its owner.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), StatementQuery),
     responses(
         (status = 200, description = "The statement", body = Statement),
-        (status = 400, description = "A time or the format is wrong"),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 400, description = "A time or the format is invalid"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -120,29 +122,30 @@ pub(super) async fn statement(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let account = api.service.billing().known(&account)?;
-    statement_of(&api, &account.id, &query, &headers).await
+    statement::respond(&api, &account.id, &query, &headers).await
 }
 
-/// Which time is asked for.
+/// Period of the usage report.
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UsageQuery {
-    /// Earliest time: `2026-01-31`, or `2026-01-31T10:20:30Z`. The first entry of all when left out.
+    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the first ledger
+    /// entry.
     from: Option<String>,
-    /// Latest time, not included. Now when left out.
+    /// End of the period, exclusive. Default: now.
     to: Option<String>,
 }
 
-/// What accounts consumed and paid, by the ledger.
+/// Usage and payments of all accounts, from the ledger.
 #[derive(Serialize, ToSchema)]
 struct Usage {
-    /// All of them together.
+    /// The total over all accounts.
     total: Used,
-    /// Each that has entries in this time, in the order of identifiers.
+    /// Each account with entries in the period, sorted by identifier.
     accounts: Vec<UsedByAccount>,
 }
 
-/// What one account consumed and paid.
+/// Usage and payments of one account.
 #[derive(Serialize, ToSchema)]
 struct UsedByAccount {
     /// Its identifier.
@@ -153,7 +156,7 @@ struct UsedByAccount {
     used: Used,
 }
 
-/// What was consumed and paid. Amounts are dollars.
+/// Usage and payments. Amounts are in dollars.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "pages": 1200, "failed_pages": 31, "bytes": 48211340, "cpu_seconds": 93.25,
@@ -162,21 +165,21 @@ struct UsedByAccount {
     "top_ups": 500.0, "bonuses": 25.0, "seats": 0.0,
 }))]
 struct Used {
-    /// Pages that were charged, at nothing under the Unlimited plan.
+    /// Pages that were charged; under the Unlimited plan the charge is zero.
     pages: u64,
-    /// Pages that failed, which cost nothing.
+    /// Failed pages, which are free.
     failed_pages: u64,
-    /// Decoded bytes of all of them.
+    /// Decoded bytes of all pages.
     bytes: u64,
-    /// Their CPU time.
+    /// CPU time of all pages.
     cpu_seconds: f64,
-    /// What was charged for pages, by its parts; `billed_cost` is for pages that providers served.
+    /// Page charges by part; `billed_cost` is the part of third-party providers.
     costs: BTreeMap<String, f64>,
-    /// What was paid in.
+    /// Top-ups.
     top_ups: f64,
-    /// What was added to it.
+    /// Bonuses on top-ups.
     bonuses: f64,
-    /// What was charged for seats.
+    /// Charges for seats.
     seats: f64,
 }
 
@@ -200,14 +203,14 @@ impl From<UsageView> for Used {
 #[utoipa::path(
     get,
     path = "/admin/usage",
-    description = "What each account and all of them consumed and paid, added up from the ledger. What was consumed before the server kept it \
-        is not in `bytes` and `cpu_seconds`.",
+    description = "Sums up the ledger: usage and payments per account and in total. `bytes` and `cpu_seconds` count only usage since the \
+        server records them.",
     params(UsageQuery),
     responses(
         (status = 200, description = "The sums", body = Usage),
-        (status = 400, description = "A time is wrong",
+        (status = 400, description = "A time is invalid",
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -217,10 +220,10 @@ pub(super) async fn usage(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let request = Request::Usage {
-        from: moment("from", query.from.as_deref())?
+        from: parse_time("from", query.from.as_deref())?
             .unwrap_or(Timestamp::MIN)
             .0,
-        to: moment("to", query.to.as_deref())?
+        to: parse_time("to", query.to.as_deref())?
             .unwrap_or(Timestamp::MAX)
             .0,
     };
@@ -231,30 +234,30 @@ pub(super) async fn usage(
                 name: view.name.clone(),
                 used: view.into(),
             });
-            Form::of(&headers).one(&Usage {
+            ResponseFormat::of(&headers).object(&Usage {
                 total: total.into(),
                 accounts: accounts.collect(),
             })
         }
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }
 
-/// The result of adding everything up.
+/// Result of the audit.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"ok": true, "accounts": 12, "entries": 48211, "disagreements": []}))]
 struct Audit {
-    /// Whether every balance is the sum of its entries.
+    /// Whether every balance equals the sum of its entries.
     ok: bool,
-    /// Accounts looked at.
+    /// Accounts checked.
     accounts: u64,
-    /// Entries added up.
+    /// Ledger entries summed.
     entries: u64,
-    /// Accounts that do not add up.
+    /// Accounts whose balance differs from their entries.
     disagreements: Vec<Disagreement>,
 }
 
-/// An account that does not add up. Amounts are dollars.
+/// An account whose balance differs from its entries. Amounts are in dollars.
 #[derive(Serialize, ToSchema)]
 struct Disagreement {
     /// Its identifier.
@@ -263,9 +266,9 @@ struct Disagreement {
     balance: f64,
     /// Sum of its entries.
     entries_balance: f64,
-    /// What is set aside.
+    /// Reserved amount.
     reserved: f64,
-    /// What its entries have set aside.
+    /// Reserved amount by its entries.
     entries_reserved: f64,
 }
 
@@ -285,10 +288,10 @@ impl From<DisagreementView> for Disagreement {
 #[utoipa::path(
     get,
     path = "/admin/verify",
-    description = "Adds up every ledger entry and compares with the balances.",
+    description = "Sums up all ledger entries and compares the sums with the balances.",
     responses(
         (status = 200, description = "The result", body = Audit),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -297,7 +300,7 @@ pub(super) async fn verify(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::Verify {}).await? {
-        Reply::Audit(audit) => Form::of(&headers).one(&Audit {
+        Reply::Audit(audit) => ResponseFormat::of(&headers).object(&Audit {
             ok: audit.disagreements.is_empty(),
             accounts: audit.accounts,
             entries: audit.entries,
@@ -307,6 +310,6 @@ pub(super) async fn verify(
                 .map(Disagreement::from)
                 .collect(),
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }

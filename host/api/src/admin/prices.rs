@@ -1,4 +1,4 @@
-//! Prices: those in effect, and all there ever were.
+//! Prices: the current ones, and their history.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -7,29 +7,32 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Api, ApiError, ask, astray};
-use crate::paging::Page;
-use crate::post::Form;
 use trawl_control::{PricesView, Reply, Request};
 
-/// How prices are changed.
-const NOTE: &str = "prices stand in trawl.toml and are read at the start: change them there and restart; what was charged keeps its amounts";
+use super::{ask, unexpected};
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::paging::Page;
 
-/// Prices and since when they are in effect.
+/// How prices are changed.
+const NOTE: &str = "prices are set in trawl.toml and read at startup: edit the file and restart; past charges do not change";
+
+/// Prices and when they took effect.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "since": "2026-01-31T10:20:30.000Z",
     "prices": {"gigabyte": "1", "cpu_minute": "0.0001", "stored_gigabyte": "0", "own_key_percent": 10, "own_key_least": "0.0001",
         "pooled_percent": 20, "pools": {"residential": "4"}, "seats": [{"from": 1, "dollars": "20"}, {"from": 10, "dollars": "18"}]},
-    "note": "prices stand in trawl.toml and are read at the start: change them there and restart; what was charged keeps its amounts",
+    "note": "prices are set in trawl.toml and read at startup: edit the file and restart; past charges do not change",
 }))]
 struct Prices {
-    /// When they came into effect.
+    /// When they took effect.
     since: String,
-    /// All of them, as in `trawl.toml`: dollars as decimal text, percents as numbers.
+    /// All prices as in `trawl.toml`: dollars as decimal text, percentages as numbers.
     #[schema(value_type = Object)]
     prices: Value,
-    /// How they are changed; not in lists.
+    /// How to change them; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
@@ -47,10 +50,10 @@ impl Prices {
 #[utoipa::path(
     get,
     path = "/admin/prices",
-    description = "The prices in effect. They stand in `trawl.toml` and are read at the start.",
+    description = "Returns the current prices. They are set in `trawl.toml` and read at startup.",
     responses(
         (status = 200, description = "The prices", body = Prices),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -59,18 +62,20 @@ pub(super) async fn prices(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::Prices {}).await? {
-        Reply::Prices(Some(view)) => Form::of(&headers).one(&Prices::new(view, Some(NOTE))),
-        other => Err(astray(&other)),
+        Reply::Prices(Some(view)) => {
+            ResponseFormat::of(&headers).object(&Prices::new(view, Some(NOTE)))
+        }
+        other => Err(unexpected(&other)),
     }
 }
 
 #[utoipa::path(
     get,
     path = "/admin/prices/history",
-    description = "All prices there ever were, oldest first; the last ones are in effect.",
+    description = "Lists all prices since the server was installed, oldest first; the last ones are current.",
     responses(
-        (status = 200, description = "The prices with the times from which on they were in effect", body = Page<Prices>),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
+        (status = 200, description = "The prices with the times when they took effect", body = Page<Prices>),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -79,13 +84,13 @@ pub(super) async fn history(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::PriceHistory {}).await? {
-        Reply::PriceHistory(history) => Form::of(&headers).one(&Page {
+        Reply::PriceHistory(history) => ResponseFormat::of(&headers).object(&Page {
             count: history.len() as u64,
             data: history
                 .into_iter()
                 .map(|view| Prices::new(view, None))
                 .collect(),
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }

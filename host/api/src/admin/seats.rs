@@ -1,4 +1,4 @@
-//! Seats of accounts: requests in flight that are paid by the month.
+//! Seats of accounts: concurrency that is paid monthly.
 
 use axum::extract::{self, State};
 use axum::http::HeaderMap;
@@ -6,16 +6,19 @@ use axum::response::Response;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Api, ApiError, ask, astray};
-use crate::body::{Fields, required};
-use crate::params::Path;
-use crate::post::Form;
-use crate::views::AccountView;
 use trawl_control::{Reply, Request};
 use trawl_model::Nanodollars;
 use trawl_wire::dollars;
 
-/// What became of an account's seats.
+use super::{ask, unexpected};
+use crate::Api;
+use crate::account::views::AccountView;
+use crate::http::error::ApiError;
+use crate::http::fields::{Fields, required};
+use crate::http::format::ResponseFormat;
+use crate::http::params::Path;
+
+/// An account after a change of its seats.
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "charged": 160.0, "account": {"id": "acc_4nWzLbQ2vTg0yR1s", "name": "alice", "balance": 40.0, "reserved": 0.0, "available": 40.0,
@@ -23,9 +26,9 @@ use trawl_wire::dollars;
         "from": "2026-01-31T10:20:30.000Z", "to": "2026-02-28T10:20:30.000Z"}, "notices": null},
 }))]
 struct Seats {
-    /// Dollars charged now.
+    /// Dollars charged for this change.
     charged: f64,
-    /// The account afterwards, with its subscription.
+    /// The account with its new subscription.
     account: AccountView,
 }
 
@@ -33,29 +36,30 @@ struct Seats {
 #[derive(ToSchema)]
 #[expect(
     dead_code,
-    reason = "the body is read field by field; this describes it"
+    reason = "the body is read field by field; this type documents it"
 )]
 #[schema(example = json!({"seats": 8}))]
 struct WantedSeats {
-    /// How many from now on, at most 10,000. Fewer count from the next period on, 0 ends the subscription then.
+    /// Number of seats, at most 10,000. A reduction takes effect with the next period; 0 ends the
+    /// subscription then.
     seats: u32,
 }
 
 #[utoipa::path(
     put,
     path = "/admin/accounts/{account}/seats",
-    description = "Sets how many requests of the Unlimited plan the account may have in flight, paid from its balance: the first ones for a \
-        month, more for the rest of the period. As many as there are cost nothing.",
+    description = "Sets the account's number of seats: requests of the Unlimited plan that may be in flight at once. They are paid from the \
+        balance: the first seats for a month, additional ones for the rest of the period. Setting the current number is free.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = WantedSeats),
     responses(
-        (status = 200, description = "The seats, and what was charged", body = Seats),
-        (status = 400, description = "The number is none, or too large",
-            example = json!({"error": "seats: write a whole number from 0 on"})),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "The balance does not cover them"),
-        (status = 404, description = "No such account"),
-        (status = 409, description = "There are no seats to end"),
+        (status = 200, description = "The seats, and the charge", body = Seats),
+        (status = 400, description = "The number is invalid or too large",
+            example = json!({"error": "seats: must be a non-negative integer"})),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 402, description = "The balance does not cover the seats"),
+        (status = 404, description = "There is no such account"),
+        (status = 409, description = "The account has no seats to cancel"),
     ),
     security(("admin" = []))
 )]
@@ -73,12 +77,12 @@ pub(super) async fn set(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/seats/suspend",
-    description = "Stops the use of the account's seats. The period goes on, and is not renewed while it is stopped.",
+    description = "Suspends the account's seats. The period keeps running and is not renewed while the seats are suspended.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The seats", body = Seats),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
         (status = 409, description = "The account has no seats"),
     ),
     security(("admin" = []))
@@ -94,12 +98,12 @@ pub(super) async fn suspend(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/seats/resume",
-    description = "Lets the account use its seats again; a period that has ended meanwhile is followed by one that is paid now.",
+    description = "Resumes suspended seats. If the period has ended meanwhile, a new one starts and is charged now.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
-        (status = 200, description = "The seats, and what was charged", body = Seats),
-        (status = 401, description = "Not the admin key", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such account"),
+        (status = 200, description = "The seats, and the charge", body = Seats),
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 404, description = "There is no such account"),
         (status = 409, description = "The account has no seats"),
     ),
     security(("admin" = []))
@@ -114,10 +118,10 @@ pub(super) async fn resume(
 
 async fn change(api: &Api, request: Request, headers: &HeaderMap) -> Result<Response, ApiError> {
     match ask(api, request).await? {
-        Reply::Seats { account, charged } => Form::of(headers).one(&Seats {
+        Reply::Seats { account, charged } => ResponseFormat::of(headers).object(&Seats {
             charged: dollars(Nanodollars(charged)),
             account: account.into(),
         }),
-        other => Err(astray(&other)),
+        other => Err(unexpected(&other)),
     }
 }

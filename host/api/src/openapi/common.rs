@@ -1,25 +1,26 @@
-//! What holds for many endpoints at once: the errors of keys and bodies, the forms of requests and answers, the headers.
-//! Each endpoint documents what is its own; the rest is written here, once.
+//! Documentation that many endpoints share: errors of keys and bodies, formats of requests and
+//! responses, headers. Each endpoint documents only what is specific to it.
 
 use serde_json::{Map, Value, json};
 
-/// Where errors are described.
+/// Schema of errors.
 const ERROR: &str = "#/components/schemas/Error";
-/// The object of which requests may send an array. Decision D7.
+/// The request object of which a request may send an array. Decision D7.
 const BATCHED: &str = "#/components/schemas/ScrapeRequest";
-/// What streamed answers are lists of.
+/// Items of streamed responses.
 const ENTRY: &str = "#/components/schemas/PageEntry";
 const JSON: &str = "application/json";
 const LINES: &str = "application/jsonl";
 
-/// An error that many endpoints have: status, when it comes, an example of its text.
+/// An error that many endpoints share.
 struct Shared {
     status: &'static str,
     description: &'static str,
     text: &'static str,
 }
 
-const OF_A_KEY: [Shared; 2] = [
+/// Errors of endpoints that need a key.
+const KEY_ERRORS: [Shared; 2] = [
     Shared {
         status: "401",
         description: "The key is missing or unknown",
@@ -27,27 +28,29 @@ const OF_A_KEY: [Shared; 2] = [
     },
     Shared {
         status: "503",
-        description: "The server is shutting down or has too much to do, see `Retry-After`",
+        description: "The server is shutting down or overloaded, see `Retry-After`",
         text: "the server is shutting down",
     },
 ];
 
-const OF_A_RATE: [Shared; 1] = [Shared {
+/// Errors of endpoints with a rate limit.
+const RATE_ERRORS: [Shared; 1] = [Shared {
     status: "429",
-    description: "Too many requests, see `Retry-After`",
+    description: "The rate limit is exceeded, see `Retry-After`",
     text: "slow down",
 }];
 
-const OF_A_BODY: [Shared; 4] = [
+/// Errors of endpoints with a body.
+const BODY_ERRORS: [Shared; 4] = [
     Shared {
         status: "400",
-        description: "The body or a parameter is wrong; the text begins with its name",
+        description: "The body or a parameter is invalid; the error starts with its name",
         text: "return_format: unknown format `pdf`; loaded: bytes, html, markdown, text, xml",
     },
     Shared {
         status: "408",
-        description: "The body came too slowly",
-        text: "the request body came too slowly",
+        description: "The body took too long to arrive",
+        text: "timed out reading the request body",
     },
     Shared {
         status: "413",
@@ -56,34 +59,36 @@ const OF_A_BODY: [Shared; 4] = [
     },
     Shared {
         status: "415",
-        description: "The body is not JSON by its `Content-Type`",
+        description: "The `Content-Type` is not JSON",
         text: "send a JSON body with `Content-Type: application/json`",
     },
 ];
 
-/// Of requests that cost something and may be repeated.
-const OF_WORK: [Shared; 2] = [
+/// Errors of requests that cost money and support idempotency keys.
+const WORK_ERRORS: [Shared; 2] = [
     Shared {
         status: "402",
-        description: "No money is left",
+        description: "The balance is too low",
         text: "balance is zero",
     },
     Shared {
         status: "409",
-        description: "The `Idempotency-Key` was used with another request, or its first request is still being served",
+        description: "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",
         text: "this Idempotency-Key was used with another request",
     },
 ];
 
-const OF_PARAMETERS: [Shared; 1] = [Shared {
+/// Errors of endpoints with path or query parameters.
+const PARAMETER_ERRORS: [Shared; 1] = [Shared {
     status: "400",
-    description: "A part of the path or of the query is wrong",
-    text: "limit: write a number from 1 on",
+    description: "A path or query parameter is invalid",
+    text: "limit: must be a positive integer",
 }];
 
-const OF_ANY: [Shared; 1] = [Shared {
+/// Errors of all endpoints.
+const COMMON_ERRORS: [Shared; 1] = [Shared {
     status: "500",
-    description: "A bug; the request was not completed and nothing was charged for what was not delivered",
+    description: "Internal error; the request was not completed, and pages that were not delivered are not charged",
     text: "internal error, the request was not completed",
 }];
 
@@ -91,13 +96,13 @@ const OF_ANY: [Shared; 1] = [Shared {
 pub(super) fn complete(document: &mut Value) {
     document["servers"] = json!([
         {"url": "/"},
-        {"url": "/v1", "description": "The same under its version"},
+        {"url": "/v1", "description": "The same endpoints under their version"},
     ]);
     let schemas = &mut document["components"]["schemas"];
     schemas["Error"] = error_schema();
-    // Rows of tables have no name of their kind, and some fit several.
-    for place in ["/Row", "/Page_Row/properties/data/items"] {
-        if let Some(row) = schemas.pointer_mut(place).and_then(Value::as_object_mut)
+    // Rows carry no discriminator, and some match several schemas.
+    for pointer in ["/Row", "/Page_Row/properties/data/items"] {
+        if let Some(row) = schemas.pointer_mut(pointer).and_then(Value::as_object_mut)
             && let Some(forms) = row.remove("oneOf")
         {
             row.insert("anyOf".to_owned(), forms);
@@ -116,13 +121,13 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Decision D4.
+/// The schema of errors. Decision D4.
 fn error_schema() -> Value {
     json!({
-        "description": "An error answer.",
+        "description": "An error.",
         "type": "object",
         "properties": {
-            "error": {"type": "string", "description": "What was wrong and what to do"},
+            "error": {"type": "string", "description": "What is wrong and what to do"},
             "seats": {"type": "integer", "description": "Unlimited plan: seats of the account"},
             "active": {"type": "integer", "description": "Unlimited plan: requests in flight"},
         },
@@ -135,16 +140,16 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     if method == "get"
         && let Some(operation) = operation.as_object_mut()
     {
-        // A path that takes both methods is described once.
+        // A path with both methods is documented once.
         operation.remove("requestBody");
     }
     let is_keyed = operation.get("security").is_some();
-    // The operator's own key has no rate.
+    // The admin key has no rate limit.
     let is_limited = operation.pointer("/security/0/key").is_some();
     let has_body = operation.get("requestBody").is_some();
     let is_work = has_body && is_limited && method == "post";
     batch(path, operation);
-    // The operator's requests are repeated under ids of their own.
+    // Admin requests have ids of their own.
     if is_work {
         idempotency(operation);
     }
@@ -153,21 +158,21 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     let Some(responses) = responses.and_then(Value::as_object_mut) else {
         return;
     };
-    add(responses, &OF_ANY);
+    add(responses, &COMMON_ERRORS);
     if has_parameters {
-        add(responses, &OF_PARAMETERS);
+        add(responses, &PARAMETER_ERRORS);
     }
     if is_keyed {
-        add(responses, &OF_A_KEY);
+        add(responses, &KEY_ERRORS);
     }
     if is_limited {
-        add(responses, &OF_A_RATE);
+        add(responses, &RATE_ERRORS);
     }
     if has_body {
-        add(responses, &OF_A_BODY);
+        add(responses, &BODY_ERRORS);
     }
     if is_work {
-        add(responses, &OF_WORK);
+        add(responses, &WORK_ERRORS);
     }
     for (status, response) in responses {
         let is_error = !status.starts_with('2');
@@ -179,7 +184,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// Adds errors that an operation does not describe itself, and an example to those that it describes without one.
+/// Adds the errors that an operation does not document itself, and examples to those without one.
 fn add(responses: &mut Map<String, Value>, shared: &[Shared]) {
     for error in shared {
         let response = responses
@@ -192,7 +197,7 @@ fn add(responses: &mut Map<String, Value>, shared: &[Shared]) {
     }
 }
 
-/// A request object may also be an array of them, and has an address unless the path says which page.
+/// Allows an array of request objects, and requires `url` unless the path has it.
 fn batch(path: &str, operation: &mut Value) {
     let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
     let Some(schema) = schema else { return };
@@ -210,7 +215,7 @@ fn idempotency(operation: &mut Value) {
     let header = json!({
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "A repeat of the request under the same key within 24 hours gets the first answer and costs nothing",
+        "description": "A repeat of the request with the same key within 24 hours returns the first response and costs nothing",
         "schema": {"type": "string"},
     });
     match operation
@@ -222,7 +227,7 @@ fn idempotency(operation: &mut Value) {
     }
 }
 
-/// Lists of entries also come as lines. Decision D2.
+/// Documents the JSON lines of responses that are lists of entries. Decision D2.
 fn stream(response: &mut Value) {
     let Some(content) = response
         .pointer_mut("/content")
@@ -236,24 +241,24 @@ fn stream(response: &mut Value) {
     if is_list {
         let lines = json!({"schema": {
             "type": "string",
-            "description": "A `PageEntry` as compact JSON a line, in the order of finishing",
+            "description": "One `PageEntry` as compact JSON per line, in the order in which pages finish",
         }});
         content.insert(LINES.to_owned(), lines);
     }
 }
 
-/// Decision D4, Decision D5.
+/// Documents the response headers. Decision D4, Decision D5.
 fn headers(status: &str, is_limited: bool, response: &mut Value) {
     let number =
         |description: &str| json!({"description": description, "schema": {"type": "integer"}});
     let mut all = Map::new();
-    let id = json!({"description": "Names this request", "schema": {"type": "string"}});
+    let id = json!({"description": "Identifies the request", "schema": {"type": "string"}});
     all.insert("X-Request-Id".to_owned(), id);
     if is_limited && !matches!(status, "401" | "503") {
         let limits = [
-            ("RateLimit-Limit", "Requests a minute"),
-            ("RateLimit-Remaining", "Requests left in this minute"),
-            ("RateLimit-Reset", "Seconds until the next minute"),
+            ("RateLimit-Limit", "Requests per minute"),
+            ("RateLimit-Remaining", "Requests left in the current window"),
+            ("RateLimit-Reset", "Seconds until the window resets"),
         ];
         all.extend(limits.map(|(name, text)| (name.to_owned(), number(text))));
     }

@@ -1,32 +1,37 @@
-//! `/admin`: who may, what is wrong with a body, and what the answers look like.
+//! `/admin`: authorization, and the responses of every route.
 
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 
-use super::world::{Answer, World};
+use super::server::{TestResponse, TestServer};
 use crate::Service;
 
-pub(super) async fn asked(world: &World, method: &str, path: &str, body: &str) -> Answer {
+pub(super) async fn admin_request(
+    server: &TestServer,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> TestResponse {
     let request = Request::builder()
         .method(method)
         .uri(path)
         .header("authorization", "Bearer tra_admin")
         .header("content-type", "application/json");
     let body = Body::from(body.to_owned());
-    world.send(request.body(body).expect("a request")).await
+    server.send(request.body(body).expect("a request")).await
 }
 
-pub(super) async fn get(world: &World, path: &str) -> Value {
-    let answer = asked(world, "GET", path, "").await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    answer.json()
+pub(super) async fn admin_get(server: &TestServer, path: &str) -> Value {
+    let response = admin_request(server, "GET", path, "").await;
+    assert_eq!(response.status, 200, "{path}: {}", response.body);
+    response.json()
 }
 
-pub(super) async fn done(world: &World, method: &str, path: &str, body: Value) -> Value {
-    let answer = asked(world, method, path, &body.to_string()).await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    answer.json()
+pub(super) async fn admin_ok(server: &TestServer, method: &str, path: &str, body: Value) -> Value {
+    let response = admin_request(server, method, path, &body.to_string()).await;
+    assert_eq!(response.status, 200, "{path}: {}", response.body);
+    response.json()
 }
 
 const ROUTES: [(&str, &str); 20] = [
@@ -53,10 +58,10 @@ const ROUTES: [(&str, &str); 20] = [
 ];
 
 #[tokio::test]
-async fn only_the_admin_key_opens_the_door() {
-    let world = World::new().await;
+async fn every_route_needs_the_admin_key() {
+    let server = TestServer::new().await;
     for (method, path) in ROUTES {
-        for key in [None, Some(world.key.as_str()), Some("tra_other")] {
+        for key in [None, Some(server.key.as_str()), Some("tra_other")] {
             let mut request = Request::builder()
                 .method(method)
                 .uri(path)
@@ -64,28 +69,28 @@ async fn only_the_admin_key_opens_the_door() {
             if let Some(key) = key {
                 request = request.header("authorization", format!("Bearer {key}"));
             }
-            let answer = world
+            let response = server
                 .send(request.body(Body::from("{}")).expect("a request"))
                 .await;
-            let said = (answer.status.as_u16(), answer.body.as_str());
-            assert_eq!(said, (401, r#"{"error":"invalid api key"}"#), "{path}");
-            assert_eq!(answer.header("ratelimit-limit"), "");
+            let got = (response.status.as_u16(), response.body.as_str());
+            assert_eq!(got, (401, r#"{"error":"invalid api key"}"#), "{path}");
+            assert_eq!(response.header("ratelimit-limit"), "");
         }
     }
-    let wrong_method = asked(&world, "DELETE", "/admin/accounts", "").await;
+    let wrong_method = admin_request(&server, "DELETE", "/admin/accounts", "").await;
     assert_eq!(wrong_method.status, 405);
-    let nowhere = asked(&world, "GET", "/admin/nowhere", "").await;
+    let nowhere = admin_request(&server, "GET", "/admin/nowhere", "").await;
     assert_eq!(nowhere.status, 404);
-    // The operator's key is no account's key.
-    let scrape = asked(&world, "POST", "/scrape", r#"{"url":"a.com"}"#).await;
+    // The admin key is not an account key.
+    let scrape = admin_request(&server, "POST", "/scrape", r#"{"url":"a.com"}"#).await;
     assert_eq!(scrape.status, 401);
-    assert_eq!(world.service.billing().accounts().len(), 1);
+    assert_eq!(server.service.billing().accounts().len(), 1);
 }
 
 #[tokio::test]
-async fn every_route_is_documented_with_its_answers() {
-    let world = World::new().await;
-    let document = get(&world, "/openapi.json").await;
+async fn every_route_is_documented_with_its_responses() {
+    let server = TestServer::new().await;
+    let document = admin_get(&server, "/openapi.json").await;
     for (method, path) in ROUTES.iter().filter(|(_, path)| path.starts_with("/admin")) {
         let path = path
             .replace("/test", "/{account}")
@@ -104,21 +109,21 @@ async fn every_route_is_documented_with_its_answers() {
 }
 
 #[tokio::test]
-async fn an_account_from_its_first_dollar_to_its_last_key() {
-    let world = World::new().await;
+async fn the_life_of_an_account() {
+    let server = TestServer::new().await;
     let body = json!({"name": "alice", "dollars": 500});
-    let created = done(&world, "POST", "/admin/accounts", body).await;
+    let created = admin_ok(&server, "POST", "/admin/accounts", body).await;
     assert_eq!(
         (&created["name"], &created["balance"]),
         (&json!("alice"), &json!(525.0))
     );
     let first = created["api_key"].as_str().expect("a key");
-    assert!(world.service.billing().authenticate(first).is_some());
+    assert!(server.service.billing().authenticate(first).is_some());
 
     let body = json!({"dollars": "0.000000001", "id": "one"});
     for repeated in [false, true] {
         let path = "/admin/accounts/alice/top-ups";
-        let paid = done(&world, "POST", path, body.clone()).await;
+        let paid = admin_ok(&server, "POST", path, body.clone()).await;
         assert_eq!(
             (&paid["repeated"], &paid["bonus"]),
             (&json!(repeated), &json!(0.0))
@@ -126,18 +131,18 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
         assert_eq!(paid["balance"], 525.000000001);
     }
     let id = created["id"].as_str().expect("an id");
-    let by_id = get(&world, &format!("/v1/admin/accounts/{id}")).await;
-    let by_name = get(&world, "/admin/accounts/alice").await;
+    let by_id = admin_get(&server, &format!("/v1/admin/accounts/{id}")).await;
+    let by_name = admin_get(&server, "/admin/accounts/alice").await;
     assert_eq!(
         (&by_id, &by_name["keys"][0]["name"]),
         (&by_name, &json!(null))
     );
 
     let path = "/admin/accounts/alice/keys";
-    let key = done(&world, "POST", path, json!({"name": "ci"})).await;
+    let key = admin_ok(&server, "POST", path, json!({"name": "ci"})).await;
     let key = key["api_key"].as_str().expect("a key").to_owned();
-    assert!(world.service.billing().authenticate(&key).is_some());
-    let listed = get(&world, path).await;
+    assert!(server.service.billing().authenticate(&key).is_some());
+    let listed = admin_get(&server, path).await;
     assert_eq!(listed["count"], 2);
     let keys = listed["data"].as_array().expect("keys");
     let ci = keys.iter().find(|key| key["name"] == "ci").expect("a name");
@@ -147,12 +152,15 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
     );
     assert!(!listed.to_string().contains(&key));
     let revoke = format!("{path}/{}", ci["key"].as_str().expect("a prefix"));
-    let revoked = asked(&world, "DELETE", &revoke, "").await;
+    let revoked = admin_request(&server, "DELETE", &revoke, "").await;
     assert_eq!(revoked.json(), json!({"revoked": true}));
-    assert!(world.service.billing().authenticate(&key).is_none());
-    assert_eq!(asked(&world, "DELETE", &revoke, "").await.status, 404);
-    assert_eq!(get(&world, path).await["count"], 1);
-    let all = get(&world, &format!("{path}?all=true")).await;
+    assert!(server.service.billing().authenticate(&key).is_none());
+    assert_eq!(
+        admin_request(&server, "DELETE", &revoke, "").await.status,
+        404
+    );
+    assert_eq!(admin_get(&server, path).await["count"], 1);
+    let all = admin_get(&server, &format!("{path}?all=true")).await;
     assert!(
         all["data"]
             .as_array()
@@ -161,8 +169,8 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
             .any(|key| key["revoked"].is_string())
     );
 
-    let seats = done(
-        &world,
+    let seats = admin_ok(
+        &server,
         "PUT",
         "/admin/accounts/alice/seats",
         json!({"seats": 1}),
@@ -177,27 +185,27 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
     );
     for (verb, state) in [("suspend", "suspended"), ("resume", "active")] {
         let path = format!("/admin/accounts/alice/seats/{verb}");
-        let changed = done(&world, "POST", &path, json!({})).await;
+        let changed = admin_ok(&server, "POST", &path, json!({})).await;
         assert_eq!(changed["account"]["subscription"]["state"], state);
     }
     let path = "/admin/accounts/alice/webhook-secret";
-    let secret = get(&world, path).await;
-    assert_eq!(get(&world, path).await, secret);
-    let renewed = done(&world, "POST", path, json!({})).await;
+    let secret = admin_get(&server, path).await;
+    assert_eq!(admin_get(&server, path).await, secret);
+    let renewed = admin_ok(&server, "POST", path, json!({})).await;
     assert_ne!(renewed, secret);
-    assert_eq!(get(&world, path).await, renewed);
+    assert_eq!(admin_get(&server, path).await, renewed);
 
-    let statement = get(&world, "/admin/accounts/alice/statement?from=2020-01-01").await;
+    let statement = admin_get(&server, "/admin/accounts/alice/statement?from=2020-01-01").await;
     assert_eq!(statement["closing_balance"], 505.000000001);
-    let table = asked(
-        &world,
+    let table = admin_request(
+        &server,
         "GET",
         "/admin/accounts/alice/statement?format=csv",
         "",
     )
     .await;
     assert!(table.body.starts_with("seq,at,kind"), "{}", table.body);
-    let usage = get(&world, "/admin/usage?from=2020-01-01&to=2999-01-01").await;
+    let usage = admin_get(&server, "/admin/usage?from=2020-01-01&to=2999-01-01").await;
     assert_eq!(usage["total"]["top_ups"], 510.000000001);
     assert_eq!(
         (&usage["total"]["bonuses"], &usage["total"]["seats"]),
@@ -205,10 +213,10 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
     );
     assert_eq!(usage["accounts"].as_array().map(Vec::len), Some(2));
     assert_eq!(
-        get(&world, "/admin/usage?to=2020-01-01").await["accounts"],
+        admin_get(&server, "/admin/usage?to=2020-01-01").await["accounts"],
         json!([])
     );
-    let audit = get(&world, "/admin/verify").await;
+    let audit = admin_get(&server, "/admin/verify").await;
     assert_eq!(
         (&audit["ok"], &audit["accounts"]),
         (&json!(true), &json!(2))
@@ -216,13 +224,13 @@ async fn an_account_from_its_first_dollar_to_its_last_key() {
 }
 
 #[tokio::test]
-async fn accounts_are_listed_a_page_at_a_time() {
-    let world = World::new().await;
+async fn accounts_are_listed_in_pages() {
+    let server = TestServer::new().await;
     for n in 0..5 {
         let body = json!({"name": format!("account {n}")});
-        done(&world, "POST", "/admin/accounts", body).await;
+        admin_ok(&server, "POST", "/admin/accounts", body).await;
     }
-    let listed = get(&world, "/admin/accounts?limit=2&page=2").await;
+    let listed = admin_get(&server, "/admin/accounts?limit=2&page=2").await;
     let names: Vec<_> = listed["data"]
         .as_array()
         .expect("accounts")
@@ -234,28 +242,28 @@ async fn accounts_are_listed_a_page_at_a_time() {
         (vec![json!("account 2"), json!("account 3")], &json!(6))
     );
     assert_eq!(listed["data"][0].get("keys"), None);
-    let beyond = get(&world, "/admin/accounts?page=18446744073709551615").await;
+    let beyond = admin_get(&server, "/admin/accounts?page=18446744073709551615").await;
     assert_eq!((&beyond["data"], &beyond["count"]), (&json!([]), &json!(6)));
-    let spaced = get(&world, "/admin/accounts/account%201").await;
+    let spaced = admin_get(&server, "/admin/accounts/account%201").await;
     assert_eq!(spaced["name"], "account 1");
 }
 
 #[tokio::test]
 async fn prices_have_a_history() {
-    let world = World::new().await;
-    let billing = world.service.billing();
+    let server = TestServer::new().await;
+    let billing = server.service.billing();
     for gigabyte in ["1", "1", "2"] {
         let prices = json!({"gigabyte": gigabyte});
-        billing.keep_prices(&prices).await.expect("kept");
+        billing.keep_prices(&prices).await.expect("stored");
     }
-    let now = get(&world, "/admin/prices").await;
+    let now = admin_get(&server, "/admin/prices").await;
     assert_eq!(now["prices"], json!({"gigabyte": "2"}));
     assert!(
         now["note"]
             .as_str()
             .is_some_and(|note| note.contains("restart"))
     );
-    let history = get(&world, "/v1/admin/prices/history").await;
+    let history = admin_get(&server, "/v1/admin/prices/history").await;
     assert_eq!(history["count"], 2);
     assert_eq!(history["data"][0]["prices"], json!({"gigabyte": "1"}));
     assert_eq!(history["data"][1]["since"], now["since"]);

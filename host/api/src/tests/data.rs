@@ -1,35 +1,36 @@
-//! `/data/{table}` and `/account/notices`: an account's own view of what it left behind.
+//! `/data/{table}` and `/account/notices`: an account's own records.
 
 use axum::body::Body;
 use serde_json::{Value, json};
 
-use super::world::World;
-use crate::Service;
 use trawl_model::clock::Timestamp;
 use trawl_store::OutboxRow;
 
-async fn table(world: &World, path: &str) -> Value {
-    let answer = world.get(path).await;
-    assert_eq!(answer.status, 200, "{path}: {}", answer.body);
-    answer.json()
+use super::server::TestServer;
+use crate::Service;
+
+async fn table(server: &TestServer, path: &str) -> Value {
+    let response = server.get(path).await;
+    assert_eq!(response.status, 200, "{path}: {}", response.body);
+    response.json()
 }
 
 #[tokio::test]
-async fn tables_have_the_rows_of_their_account_only() {
-    let world = World::new().await;
+async fn tables_have_only_rows_of_their_account() {
+    let server = TestServer::new().await;
     for table_name in ["crawl_logs", "crawl_state", "pages", "webhooks"] {
-        let empty = table(&world, &format!("/data/{table_name}")).await;
+        let empty = table(&server, &format!("/data/{table_name}")).await;
         assert_eq!(empty, json!({"data": [], "count": 0}), "{table_name}");
     }
-    // Nothing is reached, so both end as failed pages.
+    // Egress refuses loopback, so both pages fail.
     for background in [false, true] {
         let body = json!({"url": "http://127.0.0.1:1/", "run_in_background": background, "respect_robots": false});
-        let answer = world.post("/crawl", body.to_string()).await;
-        assert_eq!(answer.status, 200, "{}", answer.body);
+        let response = server.post("/crawl", body.to_string()).await;
+        assert_eq!(response.status, 200, "{}", response.body);
     }
     let mut crawls = Value::Null;
     for _ in 0..500 {
-        crawls = table(&world, "/data/crawl_state").await;
+        crawls = table(&server, "/data/crawl_state").await;
         let rows = crawls["data"].as_array().expect("rows");
         if rows.iter().all(|row| row["state"] == "ended") {
             break;
@@ -42,7 +43,7 @@ async fn tables_have_the_rows_of_their_account_only() {
     );
     assert_eq!(crawls["data"][0]["background"], true, "newest first");
     assert_eq!(crawls["data"][0]["stop_reason"], "completed");
-    let logs = table(&world, "/v1/data/crawl_logs?limit=1&page=2").await;
+    let logs = table(&server, "/v1/data/crawl_logs?limit=1&page=2").await;
     assert_eq!(
         (&logs["count"], logs["data"].as_array().map(Vec::len)),
         (&json!(2), Some(1))
@@ -57,20 +58,20 @@ async fn tables_have_the_rows_of_their_account_only() {
         (&json!(526), &crawls["data"][1]["crawl_id"])
     );
     assert!(log["error"].as_str().is_some_and(|error| !error.is_empty()) && log["at"].is_string());
-    let pages = table(&world, "/data/pages").await;
+    let pages = table(&server, "/data/pages").await;
     assert_eq!(
         (&pages["count"], &pages["data"][0]["crawl_id"]),
         (&json!(1), &crawls["data"][0]["crawl_id"])
     );
     assert_eq!(pages["data"][0].get("content"), None);
 
-    let billing = world.service.billing();
+    let billing = server.service.billing();
     let created = billing
         .create_account("stranger", trawl_model::Nanodollars::ZERO)
         .await;
     let (stranger, key) = created.expect("an account");
     let events =
-        [(world_account(&world), "1"), (stranger.id.clone(), "2")].map(|(account, id)| OutboxRow {
+        [(test_account(&server), "1"), (stranger.id.clone(), "2")].map(|(account, id)| OutboxRow {
             id: id.to_owned(),
             account,
             destination: "https://you.example/hook?token=canary".to_owned(),
@@ -80,23 +81,23 @@ async fn tables_have_the_rows_of_their_account_only() {
             due: Timestamp(2_000),
             n_attempts: 3,
         });
-    world
+    server
         .service
         .store()
         .outbox_push(&events)
         .await
-        .expect("kept");
-    let waiting = table(&world, "/data/webhooks").await;
+        .expect("stored");
+    let pending = table(&server, "/data/webhooks").await;
     let expected = json!({"id": "1", "event": "on_find", "destination": "https://you.example/hook", "attempts": 3,
         "created": "1970-01-01T00:00:00.001Z", "due": "1970-01-01T00:00:02.000Z"});
-    assert_eq!(waiting, json!({"data": [expected], "count": 1}));
+    assert_eq!(pending, json!({"data": [expected], "count": 1}));
 
-    let keys = table(&world, "/data/api_keys").await;
+    let keys = table(&server, "/data/api_keys").await;
     assert_eq!(keys["count"], 1);
     assert!(keys["data"][0]["last_used"].is_string());
-    assert!(!keys.to_string().contains(&world.key));
+    assert!(!keys.to_string().contains(&server.key));
     let of_stranger = |table: &str| {
-        let request = world.request("GET", &format!("/data/{table}"));
+        let request = server.request("GET", &format!("/data/{table}"));
         let mut request = request.body(Body::empty()).expect("a request");
         let bearer = format!("Bearer {}", key.expose())
             .parse()
@@ -105,61 +106,61 @@ async fn tables_have_the_rows_of_their_account_only() {
         request
     };
     for table_name in ["crawl_logs", "crawl_state", "pages"] {
-        let answer = world.send(of_stranger(table_name)).await;
+        let response = server.send(of_stranger(table_name)).await;
         assert_eq!(
-            answer.json(),
+            response.json(),
             json!({"data": [], "count": 0}),
             "{table_name}"
         );
     }
 }
 
-fn world_account(world: &World) -> trawl_billing::AccountId {
-    let account = world.service.billing().find("test");
+fn test_account(server: &TestServer) -> trawl_billing::AccountId {
+    let account = server.service.billing().find("test");
     account.expect("the account").id.clone()
 }
 
 #[tokio::test]
-async fn a_table_that_is_not_there_is_told_which_are() {
-    let world = World::new().await;
-    let answer = world.get("/data/secrets").await;
-    assert_eq!(answer.status, 404);
+async fn an_unknown_table_gets_the_list_of_tables() {
+    let server = TestServer::new().await;
+    let response = server.get("/data/secrets").await;
+    assert_eq!(response.status, 404);
     assert_eq!(
-        answer.json()["error"],
-        "there is no table `secrets`, there are contacts, crawl_logs, crawl_state, pages, webhooks, api_keys"
+        response.json()["error"],
+        "unknown table `secrets`, expected contacts, crawl_logs, crawl_state, pages, webhooks, api_keys"
     );
-    assert_eq!(world.get("/data/contacts").await.status, 200);
-    assert_eq!(world.get("/data/credits").await.status, 200);
+    assert_eq!(server.get("/data/contacts").await.status, 200);
+    assert_eq!(server.get("/data/credits").await.status, 200);
     for (query, name) in [
         ("limit=0", "limit"),
         ("limit=x", "limit"),
         ("page=0", "page"),
         ("page=-1", "page"),
     ] {
-        let answer = world.get(&format!("/data/pages?{query}")).await;
-        let error = answer.json()["error"]
+        let response = server.get(&format!("/data/pages?{query}")).await;
+        let error = response.json()["error"]
             .as_str()
             .unwrap_or_default()
             .to_owned();
         assert_eq!(
-            (answer.status.as_u16(), error.split(':').next()),
+            (response.status.as_u16(), error.split(':').next()),
             (400, Some(name))
         );
     }
 }
 
 #[tokio::test]
-async fn an_account_says_who_is_told_of_its_balance() {
-    let world = World::new().await;
-    let account = table(&world, "/account").await;
+async fn an_account_sets_its_balance_alerts() {
+    let server = TestServer::new().await;
+    let account = table(&server, "/account").await;
     assert_eq!(
         (&account["notices"], &account["balance"]),
         (&json!(null), &json!(10.0))
     );
     let put = async |body: Value| {
-        let request = world.request("PUT", "/account/notices");
+        let request = server.request("PUT", "/account/notices");
         let request = request.body(Body::from(body.to_string()));
-        world.send(request.expect("a request")).await
+        server.send(request.expect("a request")).await
     };
     let set = put(json!({"destination": "you.example/hook", "low_balance_dollars": "2.50"})).await;
     let expected = json!({"destination": "https://you.example/hook", "low_balance_dollars": 2.5});
@@ -167,10 +168,10 @@ async fn an_account_says_who_is_told_of_its_balance() {
         (set.status.as_u16(), &set.json()["notices"]),
         (200, &expected)
     );
-    assert_eq!(table(&world, "/account").await["notices"], expected);
+    assert_eq!(table(&server, "/account").await["notices"], expected);
     let refused = put(json!({"destination": "javascript:1", "low_balance_dollars": 1})).await;
     assert_eq!(refused.status, 400);
-    assert_eq!(table(&world, "/account").await["notices"], expected);
+    assert_eq!(table(&server, "/account").await["notices"], expected);
     let none = put(json!({"destination": null})).await;
     assert_eq!(none.json()["notices"], Value::Null);
 }

@@ -1,4 +1,4 @@
-//! Every error answer has one form, on every endpoint.
+//! Every error has the same format, on every endpoint.
 
 use std::sync::atomic::Ordering;
 
@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use serde_json::json;
 
-use super::world::{Answer, World};
+use super::server::{TestResponse, TestServer};
 use crate::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
-const OF_A_PLAN: [&str; 3] = [
+const UNLIMITED: [&str; 3] = [
     "/unlimited/scrape",
     "/v1/unlimited/crawl",
     "/unlimited/links",
@@ -18,12 +18,12 @@ const OF_A_PLAN: [&str; 3] = [
 const GETS: [&str; 2] = ["/data/credits", "/v1/plugins"];
 const ABSENT: [&str; 2] = ["/pipeline/label", "/search"];
 
-/// The answer is an error with this status and a text that contains this.
-fn check(answer: &Answer, status: u16, text: &str) {
-    assert_eq!(answer.status, status, "{}", answer.body);
-    assert_eq!(answer.header("content-type"), "application/json");
-    assert!(!answer.header("x-request-id").is_empty());
-    let json = answer.json();
+/// Asserts an error response with this status and a message that contains this text.
+fn check(response: &TestResponse, status: u16, text: &str) {
+    assert_eq!(response.status, status, "{}", response.body);
+    assert_eq!(response.header("content-type"), "application/json");
+    assert!(!response.header("x-request-id").is_empty());
+    let json = response.json();
     let error = json["error"].as_str().unwrap_or_default();
     assert!(
         error.contains(text) && !error.is_empty(),
@@ -40,12 +40,12 @@ fn bare(method: &str, path: &str) -> axum::http::request::Builder {
 }
 
 #[tokio::test]
-async fn keys_are_asked_for_everywhere() {
-    let world = World::new().await;
+async fn every_endpoint_needs_a_key() {
+    let server = TestServer::new().await;
     let keyed = POSTS
         .iter()
         .chain(&ABSENT)
-        .chain(&OF_A_PLAN)
+        .chain(&UNLIMITED)
         .map(|path| ("POST", path))
         .chain(GETS.iter().map(|path| ("GET", path)));
     for (method, path) in keyed {
@@ -61,31 +61,31 @@ async fn keys_are_asked_for_everywhere() {
             if let Some(key) = key {
                 request = request.header("authorization", key);
             }
-            let answer = world
+            let response = server
                 .send(request.body(Body::from("{}")).expect("a request"))
                 .await;
-            check(&answer, 401, "invalid api key");
-            assert_eq!(answer.header("www-authenticate"), "Bearer");
+            check(&response, 401, "invalid api key");
+            assert_eq!(response.header("www-authenticate"), "Bearer");
         }
     }
 }
 
 #[tokio::test]
-async fn a_bare_key_works_and_rates_are_told() {
-    let world = World::new().await;
-    let request = bare("GET", "/data/credits").header("authorization", &world.key);
-    let answer = world
+async fn a_key_without_bearer_works_and_the_rate_limit_is_reported() {
+    let server = TestServer::new().await;
+    let request = bare("GET", "/data/credits").header("authorization", &server.key);
+    let response = server
         .send(request.body(Body::empty()).expect("a request"))
         .await;
-    assert_eq!(answer.status, StatusCode::OK);
-    assert_eq!(answer.header("ratelimit-limit"), "10000");
-    assert_eq!(answer.header("ratelimit-remaining"), "9999");
-    assert!(answer.header("ratelimit-reset").parse::<u32>().is_ok());
+    assert_eq!(response.status, StatusCode::OK);
+    assert_eq!(response.header("ratelimit-limit"), "10000");
+    assert_eq!(response.header("ratelimit-remaining"), "9999");
+    assert!(response.header("ratelimit-reset").parse::<u32>().is_ok());
 }
 
 #[tokio::test]
 async fn unknown_paths_and_wrong_methods() {
-    let world = World::new().await;
+    let server = TestServer::new().await;
     for path in [
         "/",
         "/nothing",
@@ -96,45 +96,45 @@ async fn unknown_paths_and_wrong_methods() {
         "/%00",
         "/metrics/x",
     ] {
-        check(&world.get(path).await, 404, "no such endpoint");
+        check(&server.get(path).await, 404, "no such endpoint");
     }
     for path in POSTS {
         for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
-            let request = world
+            let request = server
                 .request(method, path)
                 .body(Body::empty())
                 .expect("a request");
-            let answer = world.send(request).await;
-            check(&answer, 405, "method");
-            assert_eq!(answer.header("allow"), "POST");
+            let response = server.send(request).await;
+            check(&response, 405, "method");
+            assert_eq!(response.header("allow"), "POST");
         }
     }
     for path in GETS.iter().chain(&["/health", "/openapi.json"]) {
-        check(&world.post(path, "{}").await, 405, "method");
+        check(&server.post(path, "{}").await, 405, "method");
     }
 }
 
 #[tokio::test]
-async fn endpoints_without_anything_behind_them_say_so() {
-    let world = World::new().await;
+async fn unimplemented_endpoints_say_so() {
+    let server = TestServer::new().await;
     for path in ABSENT {
-        let answer = world.post(path, r#"{"url":"a.com"}"#).await;
-        check(&answer, 501, "not available");
-        assert_eq!(answer.header("ratelimit-limit"), "10000");
+        let response = server.post(path, r#"{"url":"a.com"}"#).await;
+        check(&response, 501, "not available");
+        assert_eq!(response.header("ratelimit-limit"), "10000");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
-        check(&world.get(path).await, 404, "no crawl with this id");
+        check(&server.get(path).await, 404, "no crawl has this id");
     }
     check(
-        &world.post("/ai/scrape", "{}").await,
+        &server.post("/ai/scrape", "{}").await,
         402,
         "ai_subscription_required",
     );
 }
 
 #[tokio::test]
-async fn bodies_must_be_json_by_name() {
-    let world = World::new().await;
+async fn a_body_must_be_declared_as_json() {
+    let server = TestServer::new().await;
     for path in POSTS {
         for media_type in [
             "text/plain",
@@ -144,34 +144,34 @@ async fn bodies_must_be_json_by_name() {
             "json",
         ] {
             let request = Request::post(path)
-                .header("authorization", &world.key)
+                .header("authorization", &server.key)
                 .header("content-type", media_type)
                 .body(Body::from("{}"));
             check(
-                &world.send(request.expect("a request")).await,
+                &server.send(request.expect("a request")).await,
                 415,
                 "application/json",
             );
         }
         let request = Request::post(path)
-            .header("authorization", &world.key)
+            .header("authorization", &server.key)
             .body(Body::from("{}"));
         check(
-            &world.send(request.expect("a request")).await,
+            &server.send(request.expect("a request")).await,
             415,
             "application/json",
         );
     }
     let request = Request::post("/scrape")
-        .header("authorization", &world.key)
+        .header("authorization", &server.key)
         .header("content-type", "Application/JSON; charset=utf-8")
         .body(Body::from(r#"{"url":"a.com"}"#));
-    assert_eq!(world.send(request.expect("a request")).await.status, 200);
+    assert_eq!(server.send(request.expect("a request")).await.status, 200);
 }
 
 #[tokio::test]
 async fn broken_bodies_are_refused() {
-    let world = World::new().await;
+    let server = TestServer::new().await;
     let deep = "[".repeat(100_000);
     let deep_field = format!(
         "{{\"url\":\"a.com\",\"filters\":{}{}}}",
@@ -179,7 +179,7 @@ async fn broken_bodies_are_refused() {
         "1".to_owned() + &"}".repeat(500)
     );
     for path in POSTS {
-        check(&world.post(path, "").await, 400, "the body is empty");
+        check(&server.post(path, "").await, 400, "the body is empty");
         for body in [
             "{",
             "nope",
@@ -193,42 +193,42 @@ async fn broken_bodies_are_refused() {
             &deep,
         ] {
             check(
-                &world.post(path, body.to_owned()).await,
+                &server.post(path, body.to_owned()).await,
                 400,
                 "Deserialization error: ",
             );
         }
-        check(&world.post(path, vec![0xff, 0xfe]).await, 400, "not UTF-8");
+        check(&server.post(path, vec![0xff, 0xfe]).await, 400, "not UTF-8");
         check(
-            &world.post(path, deep_field.clone()).await,
+            &server.post(path, deep_field.clone()).await,
             400,
             "filters: ",
         );
-        check(&world.post(path, "{}").await, 400, "is missing or empty");
+        check(&server.post(path, "{}").await, 400, "is missing or empty");
     }
     for path in ["/scrape", "/links"] {
         check(
-            &world.post(path, r#"{"url":"a.com","url":"b.com"}"#).await,
+            &server.post(path, r#"{"url":"a.com","url":"b.com"}"#).await,
             400,
             "duplicate field `url`",
         );
         check(
-            &world.post(path, r#"{"url":3}"#).await,
+            &server.post(path, r#"{"url":3}"#).await,
             400,
             "Deserialization error: url: ",
         );
         check(
-            &world.post(path, r#"{"url":"a.com","limit":-1}"#).await,
+            &server.post(path, r#"{"url":"a.com","limit":-1}"#).await,
             400,
             "limit: ",
         );
         check(
-            &world.post(path, r#"{"url":"a.com","limit":1e400}"#).await,
+            &server.post(path, r#"{"url":"a.com","limit":1e400}"#).await,
             400,
             "limit: ",
         );
         check(
-            &world
+            &server
                 .post(path, r#"{"url":"a.com","max_credits_allowed":"x"}"#)
                 .await,
             400,
@@ -239,79 +239,83 @@ async fn broken_bodies_are_refused() {
 
 #[tokio::test]
 async fn large_bodies_are_refused() {
-    let world = World::new().await;
+    let server = TestServer::new().await;
     let filled =
         |bytes: usize| format!("{{\"url\":\"a.com\",\"x\":\"{}\"}}", "y".repeat(bytes - 22));
     assert_eq!(filled(100).len(), 100);
-    assert_eq!(world.post("/scrape", filled(10_000_000)).await.status, 200);
+    assert_eq!(server.post("/scrape", filled(10_000_000)).await.status, 200);
     check(
-        &world.post("/scrape", filled(10_000_001)).await,
+        &server.post("/scrape", filled(10_000_001)).await,
         413,
         "10000000 bytes",
     );
-    // Without a declared length the body is counted as it comes.
-    let pieces = (0..11).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1_000_000]));
-    let body = Body::from_stream(futures_util::stream::iter(pieces));
-    check(&world.post("/links", body).await, 413, "10000000 bytes");
+    // Without a declared length, the limit applies to the bytes received.
+    let chunks = (0..11).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1_000_000]));
+    let body = Body::from_stream(futures_util::stream::iter(chunks));
+    check(&server.post("/links", body).await, 413, "10000000 bytes");
     let html = json!({"data": [{"html": "y".repeat(10_000_001)}]}).to_string();
-    check(&world.post("/transform", html).await, 413, "10000000 bytes");
+    check(
+        &server.post("/transform", html).await,
+        413,
+        "10000000 bytes",
+    );
     let most = json!({"data": [{"html": "y".repeat(10_000_000)}]}).to_string();
-    assert_eq!(world.post("/transform", most).await.status, 200);
+    assert_eq!(server.post("/transform", most).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_empty_account_gets_402() {
-    let world = World::with("0", 10).await;
+    let server = TestServer::with("0", 10).await;
     for (path, body) in [
         ("/scrape", r#"{"url":"a.com"}"#),
         ("/transform", r#"{"data":[{"html":""}]}"#),
     ] {
-        check(&world.post(path, body).await, 402, "balance is zero");
+        check(&server.post(path, body).await, 402, "balance is zero");
     }
 }
 
 #[tokio::test]
-async fn a_key_that_asks_too_often_gets_429() {
-    let world = World::with("10", 2).await;
-    assert_eq!(world.get("/data/credits").await.status, 200);
-    check(&world.post("/scrape", "").await, 400, "empty");
-    let answer = world.get("/data/credits").await;
-    check(&answer, 429, "slow down");
-    assert_eq!(answer.header("ratelimit-remaining"), "0");
-    let retry_after: u32 = answer.header("retry-after").parse().expect("seconds");
+async fn a_key_over_its_rate_limit_gets_429() {
+    let server = TestServer::with("10", 2).await;
+    assert_eq!(server.get("/data/credits").await.status, 200);
+    check(&server.post("/scrape", "").await, 400, "empty");
+    let response = server.get("/data/credits").await;
+    check(&response, 429, "slow down");
+    assert_eq!(response.header("ratelimit-remaining"), "0");
+    let retry_after: u32 = response.header("retry-after").parse().expect("seconds");
     assert!((1..=60).contains(&retry_after));
     assert_eq!(
-        answer.header("ratelimit-reset"),
-        answer.header("retry-after")
+        response.header("ratelimit-reset"),
+        response.header("retry-after")
     );
 }
 
 #[tokio::test]
-async fn a_bug_is_a_500_with_a_fixed_text() {
-    let world = World::new().await;
-    let answer = world.post("/scrape", r#"{"url":"bug.test"}"#).await;
-    check(&answer, 500, "internal error");
-    assert!(!answer.body.contains("canary"));
-    let request = world
+async fn a_bug_is_a_500_with_a_fixed_message() {
+    let server = TestServer::new().await;
+    let response = server.post("/scrape", r#"{"url":"bug.test"}"#).await;
+    check(&response, 500, "internal error");
+    assert!(!response.body.contains("canary"));
+    let request = server
         .request("POST", "/scrape")
         .header("idempotency-key", "1");
-    let answer = world
+    let response = server
         .send(
             request
                 .body(Body::from(r#"{"url":"bug.test"}"#))
                 .expect("a request"),
         )
         .await;
-    check(&answer, 500, "internal error");
+    check(&response, 500, "internal error");
 }
 
 #[tokio::test]
-async fn a_server_on_its_way_out_takes_no_work() {
-    let world = World::new().await;
-    world.service.is_draining.store(true, Ordering::SeqCst);
-    let answer = world.post("/scrape", r#"{"url":"a.com"}"#).await;
-    check(&answer, 503, "shutting down");
-    assert_eq!(answer.header("retry-after"), "1");
+async fn a_draining_server_refuses_requests() {
+    let server = TestServer::new().await;
+    server.service.is_draining.store(true, Ordering::SeqCst);
+    let response = server.post("/scrape", r#"{"url":"a.com"}"#).await;
+    check(&response, 503, "shutting down");
+    assert_eq!(response.header("retry-after"), "1");
     for path in [
         "/v1/plugins",
         "/data/credits",
@@ -319,64 +323,64 @@ async fn a_server_on_its_way_out_takes_no_work() {
         "/scrape",
         "/nothing",
     ] {
-        let answer = world.get(path).await;
-        check(&answer, 503, "shutting down");
-        assert_eq!(answer.header("retry-after"), "1");
+        let response = server.get(path).await;
+        check(&response, 503, "shutting down");
+        assert_eq!(response.header("retry-after"), "1");
     }
-    assert_eq!(world.get("/health").await.status, 503);
+    assert_eq!(server.get("/health").await.status, 503);
     assert_eq!(
-        world.get("/v1/health").await.json(),
+        server.get("/v1/health").await.json(),
         json!({"status": "ok"})
     );
-    let metrics = world.get_from("/metrics", "127.0.0.1:1", &[]).await;
+    let metrics = server.get_from("/metrics", "127.0.0.1:1", &[]).await;
     assert_ne!(metrics.status, 503);
 }
 
 #[tokio::test]
-async fn a_ledger_that_takes_nothing_is_told_before_anything_is_fetched() {
-    let world = World::new().await;
-    world.service.billing().close().await;
+async fn a_closed_ledger_refuses_before_anything_is_fetched() {
+    let server = TestServer::new().await;
+    server.service.billing().close().await;
     for (path, body) in [
         ("/scrape", r#"{"url":"a.com"}"#),
         ("/links", r#"{"url":"a.com"}"#),
         ("/transform", r#"{"data":[{"html":"x"}]}"#),
     ] {
-        let answer = world.post(path, body).await;
-        check(&answer, 503, "try again");
-        assert_eq!(answer.header("retry-after"), "1");
+        let response = server.post(path, body).await;
+        check(&response, 503, "try again");
+        assert_eq!(response.header("retry-after"), "1");
     }
 }
 
 #[tokio::test]
-async fn metrics_are_for_the_machine_itself() {
-    let world = World::new().await;
+async fn metrics_are_open_to_local_connections() {
+    let server = TestServer::new().await;
     for (peer, headers) in [
         ("192.0.2.1:1", &[][..]),
         ("[2001:db8::1]:1", &[]),
         ("127.0.0.1:1", &[("x-forwarded-for", "192.0.2.1")]),
     ] {
         check(
-            &world.get_from("/metrics", peer, headers).await,
+            &server.get_from("/metrics", peer, headers).await,
             403,
-            "own machine",
+            "local connection",
         );
     }
     for peer in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-        assert_ne!(world.get_from("/metrics", peer, &[]).await.status, 403);
+        assert_ne!(server.get_from("/metrics", peer, &[]).await.status, 403);
     }
 }
 
 #[tokio::test]
-async fn secrets_are_not_in_error_answers() {
-    let world = World::new().await;
+async fn errors_contain_no_secrets() {
+    let server = TestServer::new().await;
     for body in [
         r#"{"url":"a.com","router":"canary-123"}"#,
         r#"{"url":"a.com","router":{"mode":"first","token":["canary-123"]}}"#,
         r#"{"url":"a.com","headers":{"Authorization":["canary-123"]}}"#,
         r#"{"url":"a.com","cookies":"canary-123"}"#,
     ] {
-        let answer = world.post("/scrape", body).await;
-        assert_eq!(answer.status, 400);
-        assert!(!answer.body.contains("canary"), "{}", answer.body);
+        let response = server.post("/scrape", body).await;
+        assert_eq!(response.status, 400);
+        assert!(!response.body.contains("canary"), "{}", response.body);
     }
 }

@@ -1,10 +1,10 @@
-//! The interface in process: a request in, an answer out.
+//! The interface in process: requests to the router, and the responses.
 
 mod admin;
 mod admin_refusals;
-mod answers;
 mod data;
 mod errors;
+mod responses;
+mod server;
 mod sockets;
 mod unlimited;
-mod world;

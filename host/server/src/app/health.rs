@@ -1,4 +1,4 @@
-//! Whether a real page can be served now: the built-in sample page through every engine.
+//! Health check: fetches the built-in sample page with every engine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::App;
 use trawl_api::Health;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
@@ -17,37 +16,39 @@ use trawl_plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
 };
 
-/// How long an answer is used again: watchers ask often, and a page costs work.
-const FRESH: Duration = Duration::from_secs(1);
-/// How long the sample page may take.
-const TIME_MAX: Duration = Duration::from_secs(5);
-/// The same for a browser, which may have to be started first.
-const BROWSER_TIME_MAX: Duration = Duration::from_secs(15);
-/// How long the answer of the browser is used again.
-const BROWSER_FRESH: Duration = Duration::from_secs(30);
+use super::App;
+
+/// How long a result is reused: monitoring polls often, and a page costs work.
+const RESULT_TTL: Duration = Duration::from_secs(1);
+/// Timeout of the sample page.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout in a browser, which may have to start first.
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a result of the browser is reused.
+const BROWSER_RESULT_TTL: Duration = Duration::from_secs(30);
 
 impl App {
-    /// Serves the sample page unless that was done a moment ago.
-    pub(super) async fn checked_health(&self) -> Health {
+    /// The last result, or a new one if it is too old.
+    pub(super) async fn cached_health(&self) -> Health {
         let mut last = self.health.lock().await;
         if let Some((at, health)) = &*last
-            && at.elapsed() < FRESH
+            && at.elapsed() < RESULT_TTL
         {
             return health.clone();
         }
-        let health = self.measured_health().await;
+        let health = self.check_health().await;
         *last = Some((Instant::now(), health.clone()));
         health
     }
 
-    async fn measured_health(&self) -> Health {
+    async fn check_health(&self) -> Health {
         let context = RunContext {
             registry: self.plugins.snapshot(),
             jar: Arc::new(CookieJar::new()),
             owner: String::new(),
             tariff: Tariff::FlatRate,
         };
-        let http = self.tried(&context, Engine::Http).await;
+        let http = self.fetch_sample(&context, Engine::Http).await;
         let browser = self.browser_health(&context).await;
         let is_healthy = http["ok"] == true;
         let report = json!({
@@ -59,10 +60,9 @@ impl App {
         });
         Health { is_healthy, report }
     }
-}
 
-impl App {
-    /// How the browser did. A page is rendered once in a while only: it costs a thousand times what plain HTTP does.
+    /// The result of the browser. It is measured rarely: rendering costs a thousand times as much
+    /// as plain HTTP.
     async fn browser_health(&self, context: &RunContext) -> Value {
         let is_installed = self
             .renderer
@@ -73,20 +73,20 @@ impl App {
         }
         let mut last = self.browser_health.lock().await;
         if let Some((at, report)) = &*last
-            && at.elapsed() < BROWSER_FRESH
+            && at.elapsed() < BROWSER_RESULT_TTL
         {
             return report.clone();
         }
-        let report = self.tried(context, Engine::Browser).await;
+        let report = self.fetch_sample(context, Engine::Browser).await;
         *last = Some((Instant::now(), report.clone()));
         report
     }
 
-    /// Serves the sample page by one engine and says how that went.
-    async fn tried(&self, context: &RunContext, engine: Engine) -> Value {
+    /// Fetches the sample page with one engine and reports the result.
+    async fn fetch_sample(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
         let (outcome, _) = page::produce(
-            &self.rooms,
+            &self.page_engine,
             context,
             &sample_plan(engine),
             Nanodollars::ZERO,
@@ -94,7 +94,7 @@ impl App {
         .await;
         let error = outcome.error.or_else(|| match outcome.content {
             Content::One(piece) if piece.text().is_some_and(|text| !text.is_empty()) => None,
-            _ => Some("the sample page came back empty".to_owned()),
+            _ => Some("the sample page is empty".to_owned()),
         });
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         json!({ "ok": error.is_none(), "milliseconds": milliseconds, "error": error })
@@ -103,15 +103,15 @@ impl App {
 
 fn sample_plan(engine: Engine) -> PagePlan {
     let requested = format!("http://{SAMPLE_HOST}/");
-    let url = Url::parse(&requested).expect("the sample site has a valid address");
+    let url = Url::parse(&requested).expect("the sample site has a valid URL");
     PagePlan {
         url: Ok(url),
         requested,
         engine,
         fetch: Arc::new(FetchPlan {
             timeout: match engine {
-                Engine::Browser => BROWSER_TIME_MAX,
-                Engine::Http | Engine::Smart => TIME_MAX,
+                Engine::Browser => BROWSER_TIMEOUT,
+                Engine::Http | Engine::Smart => TIMEOUT,
             },
             headers: Vec::new(),
             cookies: Vec::new(),

@@ -1,4 +1,4 @@
-//! Options of every command that serves pages: what it is configured with.
+//! Options of all commands that fetch pages.
 
 use std::path::PathBuf;
 
@@ -8,16 +8,17 @@ use ipnet::IpNet;
 use super::plugins_file;
 use crate::config::{Config, Environment};
 
-/// Plugins, configuration, what may be reached, and the browser.
+/// Plugins, configuration, private networks, and the browser.
 #[derive(Debug, Args)]
 pub(super) struct EngineArgs {
-    /// Plugin manifest; without it `plugins.toml` here or beside the program, else the bundled one.
+    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program, else
+    /// the bundled one).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
     /// Configuration file.
     #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Opens an address range that is not public, such as 127.0.0.1/32; may be repeated.
+    /// Allow a private IP range, such as 127.0.0.1/32; may be repeated.
     #[arg(
         long,
         env = "TRAWL_ALLOW_PRIVATE",
@@ -25,13 +26,14 @@ pub(super) struct EngineArgs {
         value_delimiter = ','
     )]
     allow_private: Vec<IpNet>,
-    /// The browser's file; without it the first of chromium-headless-shell, chromium, google-chrome on the PATH.
+    /// Path of the browser (default: the first of chromium-headless-shell, chromium, google-chrome
+    /// on the PATH).
     #[arg(long, env = "TRAWL_BROWSER", value_name = "FILE")]
     browser: Option<PathBuf>,
 }
 
 impl EngineArgs {
-    /// The configuration with these options in it, and the plugin manifest.
+    /// The configuration with these options applied, and the plugin manifest.
     ///
     /// # Errors
     /// The configuration cannot be read, or there is no manifest.
@@ -41,7 +43,7 @@ impl EngineArgs {
         if let Some(browser) = &self.browser {
             anyhow::ensure!(
                 browser.is_file(),
-                "there is no browser at `{}`; name Chromium's file, or leave the option out",
+                "no browser at `{}`; give the path of Chromium, or omit the option",
                 browser.display()
             );
             config.browser.program = Some(browser.clone());
@@ -54,10 +56,10 @@ impl EngineArgs {
     }
 }
 
-/// `request`, as in the interface.
+/// Values of the parameter `request`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum RequestMode {
-    /// Plain HTTP, and a browser for pages that need one.
+    /// Plain HTTP, or a browser for pages that need one.
     Smart,
     /// Plain HTTP only.
     Http,

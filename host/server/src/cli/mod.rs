@@ -1,4 +1,4 @@
-//! The command line. Each command is a file; rules live in the rooms.
+//! The command line, one module per command.
 
 mod account;
 mod crawl;
@@ -30,27 +30,28 @@ struct Cli {
 enum Command {
     /// Run the server.
     Serve(serve::ServeArgs),
-    /// Fetch one page and print its content; no server needed.
+    /// Fetch one page and print its content; needs no server.
     Scrape(scrape::ScrapeArgs),
-    /// Make formats and fields of a page in a file; no server and no network needed.
+    /// Convert an HTML file to other formats and extract fields; needs no server and no network.
     Transform(transform::TransformArgs),
-    /// Crawl a site into a file, a folder or a pipe; no server needed.
+    /// Crawl a site to a file, a folder or a pipe; needs no server.
     Crawl(crawl::CrawlArgs),
-    /// Create accounts, top them up, read their statements.
+    /// Manage accounts: keys, top-ups, seats, statements.
     Account(account::AccountArgs),
-    /// Show the prices in effect, or all there ever were.
+    /// Show the current prices, or their history.
     Prices(account::PricesArgs),
-    /// Show what accounts consumed and paid.
+    /// Show the usage and payments of accounts.
     Usage(account::UsageArgs),
-    /// List providers, show what they would be sent, try one.
+    /// List providers, print the requests they would get, try one.
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
-    /// Write, build, test, check, list and eject plugins.
+    /// Create, build, test, check, list and eject plugins.
     #[command(subcommand, visible_alias = "plugins")]
     Plugin(plugin::PluginCommand),
 }
 
-/// Runs the command line. Errors go to stderr with their causes, one a line, and give exit code 1.
+/// Runs the command line. An error is printed to stderr with its causes, one per line, and gives
+/// exit code 1.
 pub fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,19 +86,19 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// The plugin manifest: the one named, else `plugins.toml` in the working directory or beside the
-/// program, else the bundled one, for which the program's own path stands.
-fn plugins_file(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let named = named.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
+/// The plugin manifest: the given one, or `plugins.toml` in the working directory or beside the
+/// program, or the bundled one, whose path is the program's own.
+fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let given = given.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
     let program = std::env::current_exe().ok();
     let places = Places {
         working_dir: Path::new("."),
         program: program.as_deref(),
     };
-    places.manifest(named, manifest::own_bundle)
+    places.manifest(given, manifest::own_bundle)
 }
 
-/// Where commands that run without a data directory keep compiled plugins.
+/// Where commands without a data directory cache compiled plugins.
 fn cache_folder() -> PathBuf {
     environment("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -106,8 +107,8 @@ fn cache_folder() -> PathBuf {
         .join("trawl")
 }
 
-/// Where commands keep what they need to go on after they were interrupted. Never below [`cache_folder`]: what compiles plugins
-/// removes there what it does not know.
+/// Where interrupted commands store what they need to resume. Never below [`cache_folder`]: the
+/// plugin compiler removes unknown files there.
 fn state_folder() -> PathBuf {
     environment("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -116,7 +117,7 @@ fn state_folder() -> PathBuf {
         .join("trawl")
 }
 
-/// What `RUST_LOG` asks for.
+/// The log filter in `RUST_LOG`.
 fn log_filter() -> Option<String> {
     environment("RUST_LOG")
 }
@@ -129,7 +130,7 @@ fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Variables whose names credentials may have: upper-case letters, digits and `_`.
+/// Environment variables that may be credentials: upper-case letters, digits and `_`.
 fn environment_names() -> Vec<(String, String)> {
     let is_name = |name: &str| {
         name.bytes()
@@ -141,7 +142,7 @@ fn environment_names() -> Vec<(String, String)> {
     text.filter(|(name, _)| is_name(name)).collect()
 }
 
-/// A line on standard output. A reader that went away is no error.
+/// Prints a line to standard output. A closed pipe is not an error.
 fn print(text: &str) -> anyhow::Result<()> {
     Ok(print_bytes(format!("{text}\n").as_bytes())?)
 }
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_to_go_on_is_not_among_compiled_plugins() {
+    fn state_is_not_stored_among_compiled_plugins() {
         assert!(!state_folder().starts_with(cache_folder()));
     }
 }

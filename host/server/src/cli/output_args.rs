@@ -1,29 +1,32 @@
-//! Options of the commands that make something of one page: what to make of it.
+//! Options for the output of commands that print one page.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
+
 use trawl_engine::page::PageOutcome;
 use trawl_model::{Content, Piece};
 
-/// What to make of a page, and how to print it.
+/// Format and fields of the output.
 #[derive(Debug, Args)]
 pub(super) struct OutputArgs {
-    /// Format of the content: markdown, html, text, bytes, xml, empty, screenshot (a PNG file), or one that plugins.toml loads.
+    /// Format of the content: markdown, html, text, bytes, xml, empty, screenshot (PNG), or a
+    /// format plugin.
     #[arg(long, default_value = "markdown")]
     pub(super) format: String,
-    /// The main body only: no navigation, advertisements or related links.
+    /// Main content only: no navigation, advertisements or related links.
     #[arg(long)]
     readability: bool,
-    /// CSS selector: keep only this part.
+    /// Only the elements that match this CSS selector.
     #[arg(long, value_name = "CSS")]
     root_selector: Option<String>,
-    /// CSS selector: drop these parts.
+    /// Without the elements that match this CSS selector.
     #[arg(long, value_name = "CSS")]
     exclude_selector: Option<String>,
-    /// A selector map as a JSON file, in one of the two shapes of `css_extraction_map`; prints JSON.
+    /// JSON file with a selector map, in one of the two shapes of `css_extraction_map`; prints
+    /// JSON.
     #[arg(long, value_name = "FILE")]
     selectors: Option<PathBuf>,
     /// Add structured data and framework state; prints JSON.
@@ -35,25 +38,25 @@ pub(super) struct OutputArgs {
     /// Add the links; prints JSON.
     #[arg(long)]
     links: bool,
-    /// Tell what the page hides from its readers; prints JSON.
+    /// Add the text that the page hides from readers; prints JSON.
     #[arg(long)]
     hidden_text: bool,
-    /// Print the whole page entry as JSON instead of its content.
+    /// Print the complete page entry as JSON instead of its content.
     #[arg(long)]
     json: bool,
 }
 
 impl OutputArgs {
-    /// Whether the page entry is printed: fields have no place in a content.
+    /// Whether the page entry is printed, as fields need.
     pub(super) fn prints_entry(&self) -> bool {
         let adds_fields = self.json_data || self.metadata || self.links || self.hidden_text;
         self.json || adds_fields || self.selectors.is_some()
     }
 
-    /// The parameters of a request that asks for this.
+    /// The request parameters for this output.
     ///
     /// # Errors
-    /// The file of selectors cannot be read or is not JSON.
+    /// The file of the selector map cannot be read or is not JSON.
     pub(super) fn request(&self) -> anyhow::Result<Value> {
         Ok(json!({
             "return_format": self.format,
@@ -68,10 +71,10 @@ impl OutputArgs {
         }))
     }
 
-    /// Prints a page as asked.
+    /// Prints a page.
     ///
     /// # Errors
-    /// The page failed, or its content is not one piece.
+    /// The page failed, or its content consists of several parts.
     pub(super) fn print(&self, outcome: PageOutcome) -> anyhow::Result<()> {
         if self.prints_entry() {
             let mut entry = Vec::new();
@@ -89,14 +92,14 @@ impl OutputArgs {
         match (&outcome.content, text) {
             (Content::One(Piece::Bytes(bytes)), _) => super::print_bytes(bytes),
             (_, Some(text)) => super::print_bytes(text.as_bytes()),
-            _ => bail!("the content is not one piece; ask for it with `--json`"),
+            _ => bail!("the content has several parts; print it with `--json`"),
         }
         .context("cannot write the content")
     }
 }
 
 fn selector_map(file: &PathBuf) -> anyhow::Result<Value> {
-    let told = || format!("cannot read the selectors in `{}`", file.display());
-    let text = std::fs::read_to_string(file).with_context(told)?;
-    serde_json::from_str(&text).with_context(told)
+    let context = || format!("cannot read the selectors in `{}`", file.display());
+    let text = std::fs::read_to_string(file).with_context(context)?;
+    serde_json::from_str(&text).with_context(context)
 }

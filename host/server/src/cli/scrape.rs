@@ -1,23 +1,24 @@
-//! `trawl scrape URL`: one page to standard output, without a server.
+//! `trawl scrape URL`: prints one page, without a server.
 
 use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
 
-use super::engine_args::{EngineArgs, RequestMode};
-use super::output_args::OutputArgs;
-use crate::app::Engine;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
 use trawl_net::fetch::CookieJar;
 
+use super::engine_args::{EngineArgs, RequestMode};
+use super::output_args::OutputArgs;
+use crate::app::Engine;
+
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
 pub(super) struct ScrapeArgs {
-    /// The page's address; `https://` may be left out.
+    /// URL of the page; `https://` may be omitted.
     url: String,
-    /// How the page may be fetched.
+    /// How to fetch the page.
     #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
     request: RequestMode,
     #[command(flatten)]
@@ -33,7 +34,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let registry = engine.plugins.snapshot();
     let mut plans = trawl_wire::plan(&request, &*registry)?;
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
-        bail!("name one page at a time")
+        bail!("give one URL")
     };
     let context = RunContext {
         registry,
@@ -41,7 +42,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
         owner: String::new(),
         tariff: Tariff::FlatRate,
     };
-    let (outcome, _) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    let (outcome, _) = page::produce(&engine.pages, &context, &plan, plan.ceiling).await;
     engine.close().await;
     args.output.print(outcome)
 }

@@ -1,4 +1,4 @@
-//! `trawl serve`: the server from first start to last request.
+//! `trawl serve`: runs the server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,24 +9,25 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::engine_args::EngineArgs;
-use crate::app::{App, Paths};
-use crate::config::LISTEN_DEFAULT;
 use trawl_model::Nanodollars;
 use trawl_net::egress::SAMPLE_HOST;
 
-/// The account that the first start makes.
+use super::engine_args::EngineArgs;
+use crate::app::{App, Paths};
+use crate::config::LISTEN_DEFAULT;
+
+/// The account that the first start creates.
 const FIRST_ACCOUNT: &str = "default";
-/// What it starts with, in dollars: enough for a long look around.
+/// Its initial balance.
 const FIRST_BALANCE: Nanodollars = Nanodollars(25 * trawl_model::money::PER_DOLLAR);
 
 /// Options of `trawl serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Address and port to serve on.
+    /// IP address and port to listen on.
     #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
     listen: SocketAddr,
-    /// Data directory; made when missing.
+    /// Data directory; created if missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
     data: PathBuf,
     #[command(flatten)]
@@ -44,16 +45,16 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         )
     })?;
     let address = listener.local_addr()?;
-    let places = Paths {
+    let paths = Paths {
         data: args.data,
         plugins,
     };
-    let app = App::build(config, &places).await?;
+    let app = App::build(config, &paths).await?;
     greet(&app, address).await?;
     let stopping = Arc::clone(&app);
     let signals = tokio::spawn(async move {
-        if told_to_stop().await.is_ok() {
-            tracing::info!("stopping: no new requests, those in flight may end");
+        if stop_signal().await.is_ok() {
+            tracing::info!("shutting down: new requests are refused, requests in flight finish");
             stopping.stop();
         }
     });
@@ -62,7 +63,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     served
 }
 
-/// On the first start makes an account, and shows its key this one time; says how to get a page.
+/// Prints how to get a page. On the first start, creates an account and prints its key.
 async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     let billing = app.billing();
     let is_first = billing.accounts().is_empty();
@@ -74,30 +75,31 @@ async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     };
     let admin = app.new_admin_key().map(|key| key.expose());
     let shown = key.as_ref().map_or("$TRAWL_KEY", |key| key.expose());
-    let mut lines = vec![format!("\nTrawl serves on http://{address}")];
+    let mut lines = vec![format!("\nTrawl is listening on http://{address}")];
     match &key {
         Some(key) => lines.push(format!(
-            "\nAccount `{FIRST_ACCOUNT}` was made with a balance of {FIRST_BALANCE}. Its key is shown only now:\n\n    {}",
+            "\nCreated the account `{FIRST_ACCOUNT}` with a balance of {FIRST_BALANCE}. Its key is shown only once:\n\n    {}",
             key.expose()
         )),
         None => lines.push(format!(
-            "Keys are shown only when they are made; another one: trawl account key create {FIRST_ACCOUNT}"
+            "Keys are shown only when they are created. To create another one: trawl account key create {FIRST_ACCOUNT}"
         )),
     }
     if let Some(admin) = admin {
         lines.push(format!(
-            "\nThe operator's own key, for /admin, GET /providers and /metrics from elsewhere, is shown only now:\n\n    {admin}"
+            "\nThe admin key, for /admin, /providers and remote access to /metrics, is shown only once:\n\n    {admin}"
         ));
     }
     lines.push(format!(
-        "\nTry it (the sample site is part of the server, so this works without a network):\n\n    \
+        "\nTry it (the sample site is built in, no network needed):\n\n    \
          curl -s http://{address}/scrape -H 'Authorization: Bearer {shown}' -H 'Content-Type: application/json' \
          -d '{{\"url\":\"http://{SAMPLE_HOST}/\",\"return_format\":\"markdown\"}}'\n"
     ));
     super::print(&lines.join("\n"))
 }
 
-async fn told_to_stop() -> std::io::Result<()> {
+/// Waits for SIGTERM or SIGINT.
+async fn stop_signal() -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

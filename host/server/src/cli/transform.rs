@@ -1,4 +1,5 @@
-//! `trawl transform FILE`: a page from a file or standard input, without a server and without a network.
+//! `trawl transform FILE`: transforms HTML from a file or standard input, without server or
+//! network.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,30 +9,31 @@ use anyhow::Context;
 use clap::Args;
 use url::Url;
 
-use super::output_args::OutputArgs;
-use super::{cache_folder, plugins_file};
 use trawl_engine::extract::{self, Input};
 use trawl_engine::page::PageOutcome;
 use trawl_plan::address;
 use trawl_plugins::{Plugins, PluginsConfig};
 
-/// How long the page may take.
-const TIME_MAX: Duration = Duration::from_secs(60);
+use super::output_args::OutputArgs;
+use super::{cache_folder, plugins_file};
+
+/// Timeout of the transformation.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Options of `trawl transform`.
 #[derive(Debug, Args)]
 pub(super) struct TransformArgs {
-    /// The page's file; `-` is standard input.
+    /// HTML file; `-` for standard input.
     file: PathBuf,
-    /// The page's address: what relative links resolve against, and what selector maps by path look at.
+    /// URL of the page: base of relative links, and key of selector maps by path.
     #[arg(long)]
     url: Option<String>,
-    /// Its `Content-Type`.
+    /// `Content-Type` of the page.
     #[arg(long, value_name = "TYPE", default_value = "text/html")]
     content_type: String,
     #[command(flatten)]
     output: OutputArgs,
-    /// Plugin manifest; without it `plugins.toml` here or beside the program.
+    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
 }
@@ -41,8 +43,8 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
         Some(url) => {
             address::parse(url).map_err(|failure| anyhow::anyhow!("`--url`: {failure}"))?
         }
-        // Without an address relative links have nothing to resolve against and stay as they are.
-        None => Url::parse("about:blank").expect("about:blank is an address"),
+        // Without a URL, relative links stay unresolved.
+        None => Url::parse("about:blank").expect("about:blank is a URL"),
     };
     let plugins = Plugins::start(PluginsConfig {
         manifest: plugins_file(args.plugins.clone())?,
@@ -50,7 +52,7 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     })?;
     let registry = plugins.snapshot();
     let mut request = args.output.request()?;
-    // A plan wants an address; the one that counts is the input's.
+    // Planning needs some URL; the transformation uses the one of the input.
     request["url"] = "page.invalid".into();
     let plan = trawl_wire::plan(&request, &*registry)?
         .pop()
@@ -62,7 +64,7 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
         picture: None,
     };
     let started = Instant::now();
-    let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIME_MAX);
+    let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIMEOUT);
     let url = input.url.to_string();
     let outcome = PageOutcome::handed_in(url, outputs, started.elapsed());
     args.output.print(outcome)

@@ -1,21 +1,21 @@
-//! Addresses in lines of text, found by their postal codes.
+//! Postal addresses in lines of text, found by their postal codes.
 
 use super::forms::{FORMS, Town, codes};
 use super::with_text;
 use crate::found::Address;
 use crate::phones::Region;
 
-/// Longest street and town, in bytes.
+/// Maximum length of a street and of a town, in bytes.
 const STREET_BYTES_MAX: usize = 90;
 const TOWN_BYTES_MAX: usize = 45;
-/// Longest label in front of an address, in bytes.
+/// Maximum length of a label in front of an address, in bytes.
 const LABEL_BYTES_MAX: usize = 30;
-/// Parts of a street that may lie between it and its town: a quarter, a floor.
+/// Maximum number of parts between a street and its town: a quarter, a floor.
 const PARTS_MAX: usize = 2;
-/// `〒150-0002 東京都…`: the sign makes it one on any page.
+/// The Japanese postal mark: `〒150-0002 東京都…` is an address on the pages of any country.
 const JAPAN: &str = "〒";
 
-/// The address in a line, with the lines above for its street.
+/// The address in a line; the street may be in one of the two lines above.
 pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -> Option<Address> {
     if let Some((_, rest)) = line.split_once(JAPAN) {
         return japanese(rest);
@@ -43,7 +43,7 @@ pub(super) fn in_line(line: &str, above: &str, second: &str, homes: &[Region]) -
     None
 }
 
-/// `地址:… 邮编:200120`, `… (우) 06133`: a word says that a postal code follows.
+/// An address with a labelled postal code: `地址:… 邮编:200120`, `… (우) 06133`.
 fn marked(line: &str) -> Option<Address> {
     let marks = [
         ("邮编", "CN"),
@@ -72,7 +72,7 @@ fn marked(line: &str) -> Option<Address> {
     })
 }
 
-/// `106 台北市大安區青田里17號2樓`: a code, a county or city, a number of a house.
+/// A Taiwanese address: `106 台北市大安區青田里17號2樓`, postal code, county or city, house number.
 fn taiwanese(line: &str) -> Option<Address> {
     let line = line.trim();
     let code = &line[..line.bytes().take_while(u8::is_ascii_digit).count()];
@@ -104,7 +104,7 @@ fn japanese(rest: &str) -> Option<Address> {
         .next()
         .unwrap_or_default();
     let is_code = code.len() == 8 && code.as_bytes()[3] == b'-' && !place.is_empty();
-    // Prefecture and town end with signs of their own.
+    // The characters that end prefectures and towns delimit them.
     let end = place
         .char_indices()
         .find(|(at, c)| matches!(c, '市' | '区' | '町' | '村') && *at > 6)
@@ -120,7 +120,7 @@ fn japanese(rest: &str) -> Option<Address> {
     })
 }
 
-/// `Lindenallee 14, 04109 Leipzig`, the street maybe in the line above.
+/// An address such as `Lindenallee 14, 04109 Leipzig`; the street may be in the line above.
 fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) -> Option<Address> {
     let town = town_of(line[end..].trim_start_matches([' ', '\u{a0}', ',', '–']))?;
     let mut before = line[..start].trim_end();
@@ -136,7 +136,7 @@ fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) 
         // The town may come first: `1052 Budapest, Váci utca 12.`
         street = street_after(&line[end..]);
     }
-    // A code alone with a word behind it may be anything.
+    // Without a street, a code with a word after it proves nothing.
     let is_marked = street.is_some() || line[..start].ends_with('-');
     (is_marked && !town.is_empty()).then(|| {
         with_text(Address {
@@ -149,7 +149,7 @@ fn town_after(line: &str, start: usize, end: usize, above: &str, country: &str) 
     })
 }
 
-/// What stands before a postal code, without the word that says it is one.
+/// The text in front of a postal code, without a label such as `Postal code:`.
 fn without_code_label(before: &str) -> &str {
     let bare = before.trim_end_matches([':', '.', ' ']);
     let label = ["CEP", "PLZ", "PSČ", "CAP", "C.P", "CP", "P.K"]
@@ -161,7 +161,8 @@ fn without_code_label(before: &str) -> &str {
     })
 }
 
-/// `118 Commercial St, Suite 4, Portland, ME 04101`, parts maybe in the lines above.
+/// An address such as `118 Commercial St, Suite 4, Portland, ME 04101`; parts of it may be in the
+/// lines above.
 fn town_before(
     line: &str,
     start: usize,
@@ -223,10 +224,10 @@ fn town_before(
     })
 }
 
-/// The parts of an address that commas set apart; the number of a house stays with its street.
+/// Splits an address at its commas; a house number stays with its street.
 fn parts_of(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
-    // A number and a full stop end what stands before the address.
+    // A number with a full stop ends the sentence in front of the address.
     let ends = text
         .match_indices(". ")
         .filter(|&(at, _)| text[..at].ends_with(|c: char| c.is_ascii_digit()));
@@ -252,7 +253,7 @@ fn parts_of(text: &str) -> Vec<String> {
     parts
 }
 
-/// The street with what stands between it and the town: a suite, a floor.
+/// The street with the parts between it and the town: a suite, a floor.
 fn street_from(parts: &[String], at: usize) -> String {
     let first = if at > 0 && is_street(&parts[at - 1]) {
         at - 1
@@ -267,7 +268,7 @@ fn street_from(parts: &[String], at: usize) -> String {
         .join(", ")
 }
 
-/// The last part of a text that is a street, with the parts behind it.
+/// The last part of a text that is a street, with the parts after it.
 fn street_before(text: &str) -> Option<String> {
     let mut street = last_part(text)?;
     for _ in 0..PARTS_MAX {
@@ -284,7 +285,7 @@ fn street_before(text: &str) -> Option<String> {
     None
 }
 
-/// The street behind a town and a comma.
+/// The street after a town and a comma.
 fn street_after(text: &str) -> Option<String> {
     let (_, rest) = text.trim_start_matches([',', ' ']).split_once(',')?;
     let text = rest.trim_start();
@@ -295,7 +296,7 @@ fn street_after(text: &str) -> Option<String> {
         if !street.is_empty() {
             street.push_str(", ");
         }
-        // A number and a full stop end the street and its sentence.
+        // A number with a full stop ends the street and its sentence.
         let end = part.match_indices(". ").find(|&(at, _)| {
             part[..at].ends_with(|c: char| c.is_ascii_digit()) && part.contains(':')
         });
@@ -308,7 +309,7 @@ fn street_after(text: &str) -> Option<String> {
     None
 }
 
-/// The words of a town at the start of a text.
+/// The town at the start of a text.
 fn town_of(text: &str) -> Option<String> {
     let text = text.strip_prefix("г. ").unwrap_or(text);
     let end = text
@@ -358,11 +359,11 @@ fn town_of(text: &str) -> Option<String> {
     (is_named && town.len() <= TOWN_BYTES_MAX).then_some(town)
 }
 
-/// What stands last in a text of parts, with the number of the house when a comma parts it from its street.
+/// The last part of a text, with the house number if a comma separates it from its street.
 fn last_part(text: &str) -> Option<&str> {
     let mut end = text.len();
     loop {
-        // Where the separator stands, and what is behind it: `·` takes more than one byte.
+        // The separator and the offset after it: `·` takes more than one byte.
         let (at, start) = text[..end]
             .rmatch_indices([',', '|', '·', ';', '\t', ':'])
             .next()
@@ -370,7 +371,7 @@ fn last_part(text: &str) -> Option<&str> {
         let part = text[start..].trim();
         let has_letters = part.chars().filter(|c| c.is_alphabetic()).count() > 2 || is_box(part);
         if has_letters || start == 0 {
-            // `Vestergade 18, 2. sal`: the floor is no street.
+            // `Vestergade 18, 2. sal`: the floor is not the street.
             let is_floor = part.starts_with(|c: char| c.is_ascii_digit())
                 && (part.contains(". ") || part.contains('º'));
             if is_floor && start > 0 {
@@ -383,14 +384,14 @@ fn last_part(text: &str) -> Option<&str> {
     }
 }
 
-/// Whether a text is a box of the post.
+/// Whether a text is a post office box.
 fn is_box(text: &str) -> bool {
     ["PL ", "PB ", "BP ", "CP ", "PF "]
         .iter()
         .any(|word| text.starts_with(word))
 }
 
-/// Whether a text is a street with its number, or a box of the post.
+/// Whether a text is a street with its house number, or a post office box.
 fn is_street(text: &str) -> bool {
     let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
     let n_letters = text.chars().filter(|c| c.is_alphabetic()).count();

@@ -1,4 +1,5 @@
-//! Postal addresses: from structured data, and from lines with a postal code in the form of their country.
+//! Postal addresses: from structured data, and from lines with a postal code of a country in
+//! question.
 
 mod forms;
 mod lines;
@@ -16,12 +17,12 @@ use crate::page::{Page, folded};
 use crate::phones::{Region, digits_of, hint};
 use lines::in_line;
 
-/// Most addresses of one page.
+/// Maximum number of addresses on one page.
 const ADDRESSES_MAX: usize = 100;
-/// Longest line that an address is looked for in, in bytes.
+/// Maximum length of a line that is searched, in bytes.
 const LINE_BYTES_MAX: usize = 400;
 
-/// The addresses of a page.
+/// Finds the postal addresses of a page.
 pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
     let mut found = Addresses::default();
     for object in page.objects() {
@@ -42,7 +43,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
             let above = at.checked_sub(1).map_or("", |above| lines[above]);
             let second = at.checked_sub(2).map_or("", |above| lines[above]);
             found.add(in_line(line, above, second, homes));
-            for address in found_again(line, above, homes) {
+            for address in further_in_line(line, above, homes) {
                 found.add(Some(address));
             }
         }
@@ -50,7 +51,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Address> {
     found.found
 }
 
-/// The text with the digits of other scripts as ASCII ones.
+/// The text with the digits of other scripts converted to ASCII.
 fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     let is_other = |c: char| matches!(c, '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' | '\u{966}'..='\u{96f}' | '\u{ff10}'..='\u{ff19}');
     if !text.contains(is_other) {
@@ -63,8 +64,8 @@ fn with_ascii_digits(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(ascii).collect())
 }
 
-/// A line may name two places: what stands behind the first is looked at on its own.
-fn found_again(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
+/// The further addresses of a line that lists several places.
+fn further_in_line(line: &str, above: &str, homes: &[Region]) -> Vec<Address> {
     let parts: Vec<&str> = line.split(['|', '\u{b7}', ';', '–']).collect();
     if parts.len() < 2 {
         return Vec::new();
@@ -121,14 +122,15 @@ fn with_text(mut address: Address) -> Address {
     address
 }
 
-/// Addresses, each once.
+/// Addresses without duplicates.
 #[derive(Default)]
 struct Addresses {
     found: Vec<Address>,
     seen: HashSet<String>,
 }
 
-/// What an address is one by: its letters and digits. Its postal code and the digits of its street tell addresses apart better than their spelling.
+/// The deduplication key of an address: postal code and digits of the street, which vary less than
+/// the spelling; without them, all letters and digits.
 pub(crate) fn key(address: &Address) -> String {
     let digits = |text: &Option<String>| {
         text.iter()

@@ -1,4 +1,4 @@
-//! The business that a page speaks for: structured data first, then the lines of an imprint.
+//! The business behind a page: from structured data, then from the lines of an imprint.
 
 mod imprint;
 
@@ -10,12 +10,12 @@ use crate::page::{Page, folded};
 use crate::phones::Region;
 use imprint::{compact, imprint};
 
-/// Longest name of a business, in bytes.
+/// Maximum length of a business name, in bytes.
 const NAME_BYTES_MAX: usize = 120;
-/// Most opening hours kept.
+/// Maximum number of opening hours.
 const HOURS_MAX: usize = 50;
 
-/// Types of schema.org that are businesses, beside all that end in one of [`TYPE_ENDS`].
+/// Types of schema.org for businesses, besides those that end in one of [`TYPE_ENDS`].
 const TYPES: [&str; 22] = [
     "Organization",
     "Corporation",
@@ -51,12 +51,12 @@ const TYPE_ENDS: [&str; 8] = [
     "Clinic",
 ];
 
-/// The business of a page.
+/// Finds the business of a page.
 pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Business {
     let mut business = Business::default();
     let objects = page.objects().filter(|object| is_business(object));
-    // The one that says most is the page's own; others are brands and publishers.
-    if let Some(object) = objects.max_by_key(|object| said(object)) {
+    // The most detailed object is the page's own business; others are brands and publishers.
+    if let Some(object) = objects.max_by_key(|object| detail(object)) {
         structured(object, &mut business);
     }
     for line in page.text().lines().filter(|line| line.len() < 1_000) {
@@ -65,7 +65,8 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Business {
     business
 }
 
-/// Whether an item is a business: by its type, or because it has what only one has, as types of shops are without number.
+/// Whether an object is a business: by its type, or by properties that only businesses have, as
+/// schema.org has too many types of shops to list.
 fn is_business(object: &Map<String, Value>) -> bool {
     let is_known =
         |kind: &str| TYPES.contains(&kind) || TYPE_ENDS.iter().any(|end| kind.ends_with(end));
@@ -76,8 +77,8 @@ fn is_business(object: &Map<String, Value>) -> bool {
             && !has_type(object, &["Person", "Event", "JobPosting", "Patient"])
 }
 
-/// How much an object says; of equals the first counts.
-fn said(object: &Map<String, Value>) -> (usize, bool) {
+/// The level of detail of an object.
+fn detail(object: &Map<String, Value>) -> (usize, bool) {
     let names = [
         "legalName",
         "vatID",

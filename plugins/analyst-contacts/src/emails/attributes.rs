@@ -1,13 +1,13 @@
-//! Addresses in attributes that scripts read.
+//! E-mail addresses in attributes that scripts or assistive technology read.
 
 use trawl_sdk::{Element, Tag};
 
 use super::values::Budget;
 use super::verify::Trust;
-use super::{Emails, decode, script, spoken, text};
+use super::{Emails, decode, javascript, spoken, text};
 use crate::page::{Page, percent_decoded};
 
-/// Parts of names of attributes that hold the side before the `@`, the domain, and its end.
+/// Parts of attribute names for the local part, the domain and the top-level domain.
 const USERS: [&str; 11] = [
     "user", "name", "local", "login", "account", "before", "first", "part1", "left", "-u", "-l",
 ];
@@ -16,7 +16,7 @@ const DOMAINS: [&str; 10] = [
 ];
 const TOPS: [&str; 5] = ["tld", "suffix", "ext", "part3", "-t"];
 
-/// What in a link shows that Cloudflare hid an address.
+/// The path of links in which Cloudflare obfuscates e-mail addresses.
 const CLOUDFLARE: &str = "/cdn-cgi/l/email-protection#";
 
 pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
@@ -35,7 +35,7 @@ pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
             .filter(|head| head.eq_ignore_ascii_case("javascript:"))
         {
             let code = percent_decoded(&href.trim()[code.len()..]);
-            script::scan(&code, budget, &mut |address| {
+            javascript::scan(&code, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
         }
@@ -48,7 +48,7 @@ pub(super) fn scan(page: &Page<'_>, budget: &mut Budget, emails: &mut Emails) {
     }
 }
 
-/// Addresses in what readers hear or see of an element, in a form that writes to one, in a `<meta>` that says it holds one.
+/// Reads attributes that are visible or read aloud, form actions, and `<meta>` elements for e-mail.
 fn labelled(element: Element<'_>, value: &str, emails: &mut Emails) {
     let is_read = match element.tag() {
         Tag::Meta => ["name", "property", "itemprop"]
@@ -74,7 +74,7 @@ fn marked(element: Element<'_>, budget: &mut Budget, emails: &mut Emails) {
     let (mut user, mut domain, mut top) = (None, None, None);
     for (name, value) in element.attrs() {
         if name.starts_with("on") {
-            script::scan(value, budget, &mut |address| {
+            javascript::scan(value, budget, &mut |address| {
                 emails.add(address, "script", Trust::Shown)
             });
             continue;
@@ -110,7 +110,7 @@ fn marked(element: Element<'_>, budget: &mut Budget, emails: &mut Emails) {
     }
 }
 
-/// An address that one attribute holds.
+/// Reads an e-mail address from a single attribute.
 fn single(value: &str, emails: &mut Emails) {
     if value.len() < 6 || value.starts_with(['{', '[']) {
         return;
@@ -125,7 +125,7 @@ fn single(value: &str, emails: &mut Emails) {
     spoken::scan(value, &mut |address| {
         emails.add(address, "attribute", Trust::Shown)
     });
-    // Plugins move the letters and say the sign: `vasb[at]npzr.qr`.
+    // Plugins combine ROT13 with a spelled-out `@`: `vasb[at]npzr.qr`.
     let signed = value.replace("[at]", "@").replace("(at)", "@");
     if signed.len() < value.len()
         && super::verify::address(&signed, Trust::Shown).is_none()
@@ -135,7 +135,7 @@ fn single(value: &str, emails: &mut Emails) {
     }
 }
 
-/// An address whose sides stand in attributes of their own, as they are or turned around.
+/// Reads an e-mail address whose parts are in separate attributes, plain or reversed.
 fn joined(user: &str, domain: &str, top: Option<&str>, emails: &mut Emails) {
     let top = top.map(|top| format!(".{}", top.trim_start_matches('.')));
     let domain = format!(

@@ -1,11 +1,11 @@
-//! Ways in which addresses are hidden from robots, undone.
+//! Decoders for the ways in which pages obfuscate e-mail addresses.
 
 use super::verify::{Trust, address};
 
-/// Longest encoded address, in bytes.
+/// Maximum length of an encoded e-mail address, in bytes.
 const ENCODED_BYTES_MAX: usize = 2_000;
 
-/// Cloudflare's: the first byte is a key that all others are combined with, in hexadecimal.
+/// Cloudflare: hexadecimal bytes, all but the first XORed with the first.
 pub(super) fn cloudflare(hex: &str) -> Option<String> {
     if hex.len() < 8 || hex.len() > ENCODED_BYTES_MAX || !hex.len().is_multiple_of(2) {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn cloudflare(hex: &str) -> Option<String> {
     String::from_utf8(decoded?).ok()
 }
 
-/// Letters moved by 13.
+/// ROT13.
 pub(super) fn rot13(text: &str) -> String {
     let turn = |byte: u8, first: u8| (first + (byte - first + 13) % 26) as char;
     text.chars()
@@ -34,7 +34,7 @@ pub(super) fn reversed(text: &str) -> String {
     text.chars().rev().collect()
 }
 
-/// Base64 of text; `None` when it is none.
+/// Base64 of UTF-8 text; `None` for anything else.
 pub(super) fn base64(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() < 8 || text.len() > ENCODED_BYTES_MAX * 4 {
@@ -62,7 +62,7 @@ pub(super) fn base64(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// TYPO3's: three ranges of characters, each moved around by the same number, which the page need not tell.
+/// TYPO3: three character ranges, each rotated by the same offset, which is found by trial.
 pub(super) fn typo3(text: &str) -> Option<String> {
     if text.len() > ENCODED_BYTES_MAX {
         return None;
@@ -86,7 +86,8 @@ fn moved(character: char, offset: i32) -> char {
     char::from_u32(turned as u32).unwrap_or(character)
 }
 
-/// The address that a value of an attribute or a script holds: as it is, turned around, in base64 or with its letters moved.
+/// The e-mail address in a value of an attribute or a script: plain, reversed, in Base64 or ROT13;
+/// and whether it was encoded.
 pub(super) fn hidden(value: &str) -> Option<(String, bool)> {
     let value = value.trim();
     if value.len() > ENCODED_BYTES_MAX || value.contains(' ') {

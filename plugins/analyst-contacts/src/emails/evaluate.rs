@@ -1,30 +1,31 @@
-//! Reads JavaScript for the texts it makes: literals, joined literals, variables that hold them, and the few calls that hide an address
-//! (`fromCharCode`, `atob`, `split('').reverse().join('')`, `replace`). Everything else is skipped; nothing is run.
+//! Evaluates the string expressions of JavaScript: literals, concatenations, variables and the few
+//! calls that obfuscate e-mail addresses (`fromCharCode`, `atob`, `split('').reverse().join('')`,
+//! `replace`). Everything else is skipped; nothing is executed.
 
 use std::collections::HashMap;
 
 use super::tokens::{Token, tokens};
 use super::values::{self, Budget, TEXT_BYTES_MAX, Value, joined};
 
-/// How deep expressions may lie in each other.
+/// Maximum nesting of expressions.
 const DEPTH_MAX: usize = 24;
 
-/// What a script makes.
+/// The result of a script.
 #[derive(Debug, Default)]
 pub(super) struct Made {
-    /// Texts that were put together, or that are put into the page.
+    /// Strings that were concatenated or written to the page.
     pub(super) texts: Vec<String>,
-    /// Calls of unknown functions with one text: name and text.
+    /// Calls of unknown functions with one string argument: name and argument.
     pub(super) calls: Vec<(String, String)>,
 }
 
-/// A value, and whether it is more than a literal.
+/// A value, and whether it was computed rather than a literal.
 struct Outcome {
     value: Value,
     is_made: bool,
 }
 
-/// Reads a script.
+/// Evaluates a script within the budget.
 pub(super) fn run(script: &str, budget: &mut Budget) -> Made {
     let mut reader = Reader {
         tokens: tokens(script),
@@ -47,7 +48,7 @@ struct Reader<'a> {
     at: usize,
     variables: HashMap<String, Value>,
     made: Made,
-    /// What `document.write` wrote, one call after another.
+    /// The output of consecutive `document.write` calls.
     written: String,
     budget: &'a mut Budget,
 }
@@ -70,7 +71,7 @@ impl Reader<'_> {
         self.peek(ahead) == Some(&Token::Sign(sign))
     }
 
-    /// An assignment, a call, or a text alone; `false` when nothing was read.
+    /// Reads an assignment, a call or a bare string; `false` when nothing was read.
     fn statement(&mut self) -> bool {
         if let Some(Token::Name(name)) = self.peek(0).cloned() {
             let is_property = self.at > 0 && self.tokens[self.at - 1] == Token::Sign('.');
@@ -172,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Values joined by `+`.
+    /// Reads values joined by `+`.
     fn expression(&mut self, depth: usize) -> Option<Outcome> {
         if depth > DEPTH_MAX || self.budget.is_used_up() {
             return None;
@@ -197,7 +198,7 @@ impl Reader<'_> {
         Some(left)
     }
 
-    /// A value with the calls and indexes behind it.
+    /// Reads a value with the calls and indexes after it.
     fn postfix(&mut self, depth: usize) -> Option<Outcome> {
         let mut result = self.primary(depth)?;
         loop {
@@ -325,7 +326,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Values up to a closing sign, which is read too.
+    /// Reads values up to and including the closing bracket.
     fn arguments(&mut self, closing: char, depth: usize) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         loop {
@@ -350,7 +351,7 @@ impl Reader<'_> {
         values::method(name, of, &arguments, self.budget)
     }
 
-    /// `replace` with a text, or with a function that moves letters by 13.
+    /// Reads `replace` with a string, or with a function that applies ROT13.
     fn replace(&mut self, of: &Value, depth: usize) -> Option<Value> {
         let Value::Text(text) = of else {
             return None;
@@ -399,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_that_grow_without_end_are_left() {
+    fn endlessly_growing_scripts_stop() {
         for (first, line, last) in [
             ("a=['x'];", "a=[a,a];", "b=''+a;"),
             ("a=['x'];b=[a,a];", "b=[b,b];", "c=b.join('');"),
@@ -419,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_nothing_is_made() {
+    fn an_exhausted_budget_yields_nothing() {
         let script = "a=['in','fo'];b=a[0]+a[1]+'@acme.de';";
         let mut budget = Budget::default();
         assert_eq!(run(script, &mut budget).texts, ["info@acme.de"]);

@@ -1,9 +1,9 @@
-//! E-mail addresses of a page: shown, linked, said in words, and hidden from robots.
+//! E-mail addresses of a page: visible, linked, spelled out and obfuscated.
 
 mod attributes;
 mod decode;
 mod evaluate;
-mod script;
+mod javascript;
 pub(crate) mod spoken;
 #[cfg(test)]
 mod tests;
@@ -22,10 +22,11 @@ use crate::page::{Page, folded, percent_decoded};
 use crate::people;
 use verify::Trust;
 
-/// Most addresses of one page.
+/// Maximum number of e-mail addresses on one page.
 const EMAILS_MAX: usize = 500;
 
-/// The e-mail addresses of a page. `source` is the page as it was served, which shows whether an address stood there in references.
+/// Finds the e-mail addresses of a page. `source` is the page as served: it shows whether an e-mail
+/// address was written in character references.
 pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
     let mut emails = Emails::default();
     links(page, &mut emails);
@@ -41,10 +42,10 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
     let mut budget = values::Budget::default();
     attributes::scan(page, &mut budget, &mut emails);
     let has_references = source.contains("&#");
-    // Each address is looked for in the page once, and no more of them than are kept.
+    // The page source is searched once per e-mail address.
     let mut asked: HashMap<String, bool> = HashMap::new();
     text::scan(page.text(), &mut |address, before| {
-        // How addresses are made is said in a sentence: `firstname.lastname@acme.de`.
+        // A sentence with a pattern: `firstname.lastname@acme.de`.
         let local = address.split('@').next().unwrap_or_default();
         if is_in_sentence(before) && verify::is_pattern(local) {
             return;
@@ -68,19 +69,19 @@ pub(crate) fn find(page: &Page<'_>, source: &str) -> Vec<Email> {
         emails.add(address, "obfuscated", Trust::Shown)
     });
     for script in &page.scripts {
-        script::scan(script, &mut budget, &mut |address| {
+        javascript::scan(script, &mut budget, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }
     for script in page.scripts.iter().chain(&page.data) {
-        script::scan_state(script, &mut |address| {
+        javascript::scan_state(script, &mut |address| {
             emails.add(address, "script", Trust::Shown)
         });
     }
     emails.found
 }
 
-/// Whether more than a label stands before an address in its line.
+/// Whether the line has more than a label in front of an e-mail address.
 fn is_in_sentence(before: &str) -> bool {
     const LABEL_WORDS_MAX: usize = 1;
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(100))..];
@@ -109,7 +110,7 @@ fn links(page: &Page<'_>, emails: &mut Emails) {
         for list in std::iter::once(to).chain(copies) {
             for address in percent_decoded(list).split([',', ';']) {
                 emails.add_named(address.trim(), "mailto", Trust::Declared, name.clone());
-                // `mailto:info(at)acme.de` is no address, but says one.
+                // `mailto:info(at)acme.de`: the target is spelled out.
                 spoken::scan(address, &mut |address| {
                     emails.add(address, "obfuscated", Trust::Declared)
                 });
@@ -139,12 +140,12 @@ fn structured(page: &Page<'_>, emails: &mut Emails) {
     }
 }
 
-/// Addresses, each once whatever its case, in the order found.
+/// E-mail addresses without duplicates, regardless of case, in the order found.
 #[derive(Default)]
 pub(crate) struct Emails {
     found: Vec<Email>,
     places: HashMap<String, usize>,
-    /// What only looks like an address, because it stands there turned around.
+    /// Strings that only look like e-mail addresses because they are reversed.
     refused: HashSet<String>,
 }
 

@@ -1,198 +1,71 @@
-//! Addresses said in words: `name [at] domain dot com`, in many languages.
+//! E-mail addresses spelled out in words: `name [at] domain dot com`, in many languages.
 
 use super::text::{end_of, is_word, start_of, trimmed};
 use super::verify::{Trust, address};
+use crate::words::{AT_WORDS, BRACKETED_AT_WORDS, BRACKETED_DOT_WORDS, DOT_WORDS, Words};
 
-/// What `@` is called. In brackets each will do; bare ones are words of sentences too.
-pub(crate) const AT: [&str; 47] = [
-    "alfakrøll",
-    "miukumauku",
-    "кльомба",
-    "равлик",
-    "песик",
-    "ätmärk",
-    "afna",
-    "majmun",
-    "kuyruklu",
-    "שטרודל",
-    "כרוכית",
-    "골뱅이",
-    "艾特",
-    "アットマーク",
-    "アット",
-    "ät-merkki",
-    "圈a",
-    "小老鼠",
-    "آت",
-    "arond",
-    "snabel",
-    "at",
-    "@",
-    "ät",
-    "a",
-    "æt",
-    "et",
-    "arroba",
-    "arobase",
-    "arobas",
-    "chiocciola",
-    "klammeraffe",
-    "affe",
-    "apenstaartje",
-    "małpa",
-    "malpa",
-    "zavináč",
-    "zavinac",
-    "kukac",
-    "snabel-a",
-    "snabela",
-    "alfa-krøll",
-    "krøllalfa",
-    "собака",
-    "собачка",
-    "παπάκι",
-    "at-sign",
-];
-/// Bare words for `@` that mean nothing else in a sentence.
-pub(crate) const AT_ALONE: [&str; 34] = [
-    "ät",
-    "æt",
-    "alfakrøll",
-    "krøllalfa",
-    "alfa-krøll",
-    "miukumauku",
-    "кльомба",
-    "равлик",
-    "песик",
-    "ätmärk",
-    "afna",
-    "majmun",
-    "kuyruklu",
-    "שטרודל",
-    "כרוכית",
-    "골뱅이",
-    "艾特",
-    "アットマーク",
-    "アット",
-    "arroba",
-    "arobase",
-    "arobas",
-    "chiocciola",
-    "klammeraffe",
-    "apenstaartje",
-    "małpa",
-    "zavináč",
-    "zavinac",
-    "kukac",
-    "snabela",
-    "snabel-a",
-    "собака",
-    "собачка",
-    "παπάκι",
-];
-/// What a dot is called.
-pub(crate) const DOT: [&str; 36] = [
-    "крапка",
-    "taškas",
-    "punkts",
-    "točka",
-    "tačka",
-    "tacka",
-    "tocka",
-    "נקודה",
-    "닷",
-    "점",
-    "点",
-    "點",
-    "ドット",
-    "نقطة",
-    "titik",
-    "chấm",
-    "ponta",
-    "pilka",
-    ".",
-    "dot",
-    "punkt",
-    "punto",
-    "point",
-    "ponto",
-    "punct",
-    "piste",
-    "tečka",
-    "bodka",
-    "bod",
-    "kropka",
-    "nokta",
-    "точка",
-    "τελεία",
-    "pont",
-    "punt",
-    "dott",
-];
-/// Bare words for a dot.
-pub(crate) const DOT_ALONE: [&str; 30] = [
-    "крапка",
-    "taškas",
-    "punkts",
-    "točka",
-    "tačka",
-    "tacka",
-    "tocka",
-    "נקודה",
-    "닷",
-    "ドット",
-    "نقطة",
-    "titik",
-    "chấm",
-    "ponta",
-    "pilka",
-    "dot",
-    "punkt",
-    "punto",
-    "point",
-    "ponto",
-    "punct",
-    "piste",
-    "tečka",
-    "bodka",
-    "kropka",
-    "nokta",
-    "точка",
-    "τελεία",
-    "pont",
-    "punt",
-];
+/// The words for a sign.
+pub(crate) struct SignWords {
+    /// Words that are signs in running text as well.
+    bare: &'static Words,
+    /// Words that are signs in brackets only, such as `at`.
+    bracketed: &'static Words,
+}
 
-/// What a word for a sign may stand in.
+/// Words for `@`.
+pub(crate) static AT: SignWords = SignWords {
+    bare: &AT_WORDS,
+    bracketed: &BRACKETED_AT_WORDS,
+};
+/// Words for the dot.
+pub(crate) static DOT: SignWords = SignWords {
+    bare: &DOT_WORDS,
+    bracketed: &BRACKETED_DOT_WORDS,
+};
+/// The only word for the dot in running English text.
+static ENGLISH_DOT: Words = Words::new(&["dot"]);
+
+impl SignWords {
+    /// Whether a word, in brackets or not, is the sign.
+    pub(crate) fn has(&self, word: &str, is_bracketed: bool) -> bool {
+        self.bare.has(word) || is_bracketed && self.bracketed.has(word)
+    }
+}
+
+/// Brackets and marks around a word for a sign.
 pub(crate) const OPENING: [char; 9] = ['(', '[', '{', '<', '«', '|', '*', '（', '_'];
-/// Longest word in brackets, in characters.
+/// Maximum length of a word in brackets, in characters.
 const WORD_CHARACTERS_MAX: usize = 14;
-/// Bytes before a sign that are looked at: a local part has at most 64 characters, and its dots are said in few.
+/// Bytes in front of a sign that are read: a local part has at most 64 characters, and its dots are
+/// short words.
 const BEFORE_BYTES: usize = 400;
-/// Bytes before an address, or before a bracket that closes, that are looked at for the word there.
+/// Bytes in front of an e-mail address or a closing bracket that are searched for a word.
 const WORD_BYTES: usize = 40;
-/// Most dots of an address.
+/// Maximum number of dots on one side of an e-mail address.
 const DOTS_MAX: usize = 6;
 
-/// A sign said in words: where it ends, and whether it stood in brackets.
+/// A sign spelled out in words.
 struct Sign {
+    /// Bytes of the word with brackets and blanks.
     length: usize,
     is_bracketed: bool,
-    is_word_alone: bool,
+    /// Whether the word has no other meaning in running text.
+    is_bare: bool,
+    /// Whether it is written in capitals: `AT`.
     is_shouted: bool,
 }
 
-/// Calls `found` with each address.
+/// Calls `found` with each e-mail address.
 pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str)) {
     for (at, character) in text.char_indices() {
         if !(OPENING.contains(&character) || character == ' ') {
             continue;
         }
-        // The first of several blanks has read on to what stands behind them all.
+        // The first of several blanks has already read past all of them.
         if character == ' ' && text[..at].ends_with(' ') {
             continue;
         }
-        let Some(sign) = sign(&text[at..], &AT, &AT_ALONE) else {
+        let Some(sign) = sign(&text[at..], &AT, AT.bare) else {
             continue;
         };
         if let Some(address) = around(&text[..at], &text[at + sign.length..], &sign) {
@@ -201,8 +74,8 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The sign that begins here.
-fn sign(text: &str, names: &[&str], alone: &[&str]) -> Option<Sign> {
+/// The sign at the start of a text; `bare` are the words that count without brackets.
+fn sign(text: &str, words: &SignWords, bare: &Words) -> Option<Sign> {
     let trimmed = text.trim_start_matches([' ', '\u{a0}']);
     let blanks = text.len() - trimmed.len();
     let first = trimmed.chars().next()?;
@@ -219,30 +92,31 @@ fn sign(text: &str, names: &[&str], alone: &[&str]) -> Option<Sign> {
             .trim_matches(['-', '_', '"', '\''])
             .to_lowercase();
         let mut length = blanks + first.len_utf8() + end + closing.len_utf8();
-        if first == '<' && !names.contains(&name.as_str()) || !names.contains(&name.as_str()) {
+        if !words.has(&name, true) {
             return None;
         }
         length += blanks_of(&text[length..]);
         return Some(Sign {
             length,
             is_bracketed: true,
-            is_word_alone: false,
+            is_bare: false,
             is_shouted: false,
         });
     }
     let word = start_of(trimmed, |c| c.is_alphabetic() || c == '-' || c == '@');
     let follows = &trimmed[word.len()..];
     let has_blanks = blanks > 0 && blanks_of(follows) > 0;
-    // Most words of a text are longer or shorter than these, and lower case takes long.
+    // Cheap check first: most words are too long or too short, and lower-casing is expensive.
     if !(1..=WORD_CHARACTERS_MAX * 2).contains(&word.len()) || word.len() == 1 && word != "@" {
         return None;
     }
     let name = word.to_lowercase();
-    let is_named = name == "at" || name == "@" || alone.contains(&name.as_str());
-    (has_blanks && is_named && (names.contains(&name.as_str()))).then(|| Sign {
+    let is_bare = bare.has(&name);
+    let is_named = matches!(name.as_str(), "at" | "@") || is_bare;
+    (has_blanks && is_named && words.has(&name, true)).then(|| Sign {
         length: blanks + word.len() + blanks_of(follows),
         is_bracketed: false,
-        is_word_alone: alone.contains(&name.as_str()) || name == "@",
+        is_bare: is_bare || name == "@",
         is_shouted: word == "AT",
     })
 }
@@ -263,22 +137,18 @@ fn blanks_of(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\u{a0}']).len()
 }
 
-/// The address whose two sides stand around a sign.
+/// The e-mail address around a sign.
 fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
     let before = last_bytes(before, BEFORE_BYTES);
     let (local, place) = local_of(before)?;
-    // `it was at one point in`: beside the English word, only the English one is a dot.
-    let is_english = !sign.is_bracketed && !sign.is_word_alone;
-    let dots = if is_english {
-        &["dot"][..]
-    } else {
-        &DOT_ALONE[..]
-    };
+    // `it was at one point in`: next to a bare English `at`, only the English `dot` counts.
+    let is_english = !sign.is_bracketed && !sign.is_bare;
+    let dots = if is_english { &ENGLISH_DOT } else { DOT.bare };
     let (domain, n_spoken) = domain_of(after, dots);
     let has_dot = n_spoken > 0;
-    // `at` is a word of sentences: only a spoken dot, or capitals, make it a sign.
+    // `at` is an ordinary word: it needs brackets, a spelled-out dot, capitals or a label.
     let is_sure = sign.is_bracketed
-        || sign.is_word_alone
+        || sign.is_bare
         || has_dot
         || sign.is_shouted
         || is_announced(&before[..place]);
@@ -288,7 +158,7 @@ fn around(before: &str, after: &str, sign: &Sign) -> Option<String> {
     address(&format!("{local}@{domain}"), Trust::Shown)
 }
 
-/// Whether the words before say that an address follows: `e-mail: info at acme.de`.
+/// Whether a label announces an e-mail address: `e-mail: info at acme.de`.
 fn is_announced(before: &str) -> bool {
     let before = last_bytes(before.trim_end(), WORD_BYTES).to_lowercase();
     ["mail:", "email:", "correo:", "courriel :", "courriel:"]
@@ -300,12 +170,12 @@ fn is_local(character: char) -> bool {
     character.is_ascii_alphanumeric() || "._+-".contains(character)
 }
 
-/// What ends here, cut in front to about so many bytes.
+/// The end of a text, at least `n_bytes` long if the text is.
 fn last_bytes(text: &str, n_bytes: usize) -> &str {
     &text[text.floor_char_boundary(text.len().saturating_sub(n_bytes))..]
 }
 
-/// The local part that ends here, with dots said in words, and the byte where it begins.
+/// The local part at the end of a text, its dots spelled out or not, and the offset of its start.
 fn local_of(before: &str) -> Option<(String, usize)> {
     let mut place = before.len();
     let mut rest = before.trim_end_matches([' ', '\u{a0}']);
@@ -328,7 +198,7 @@ fn local_of(before: &str) -> Option<(String, usize)> {
     (!local.is_empty()).then_some((local, place))
 }
 
-/// The text without a dot said in words at its end.
+/// The text without the spelled-out dot at its end; `None` without one.
 fn without_dot(text: &str) -> Option<&str> {
     let trimmed = text.trim_end_matches([' ', '\u{a0}']);
     let last = trimmed.chars().next_back()?;
@@ -348,7 +218,7 @@ fn without_dot(text: &str) -> Option<&str> {
             let is_apart = trimmed.len() < text.len() && trimmed[..start].ends_with(' ');
             (
                 start,
-                if is_apart && DOT_ALONE.contains(&word.to_lowercase().as_str()) {
+                if is_apart && DOT.has(&word.to_lowercase(), false) {
                     word
                 } else {
                     return None;
@@ -356,12 +226,13 @@ fn without_dot(text: &str) -> Option<&str> {
             )
         }
     };
-    let is_dot = DOT.contains(&name.to_lowercase().as_str());
+    let is_dot = DOT.has(&name.to_lowercase(), true);
     is_dot.then(|| trimmed[..start].trim_end_matches([' ', '\u{a0}']))
 }
 
-/// The domain that begins here, and how many of its dots are said in words; `alone` are the words that need no brackets.
-fn domain_of(after: &str, alone: &[&str]) -> (String, usize) {
+/// The domain at the start of a text, and how many of its dots are spelled out; `bare` are the
+/// words for a dot that count without brackets.
+fn domain_of(after: &str, bare: &Words) -> (String, usize) {
     let is_domain = |c: char| {
         c.is_ascii_alphanumeric()
             || matches!(c, '.' | '-')
@@ -371,17 +242,17 @@ fn domain_of(after: &str, alone: &[&str]) -> (String, usize) {
     let (mut domain, mut n_spoken) = (String::new(), 0);
     for _ in 0..DOTS_MAX {
         let part = start_of(rest, is_domain);
-        let kept = trimmed(part);
-        domain.push_str(kept);
+        let label = trimmed(part);
+        domain.push_str(label);
         rest = &rest[part.len()..];
-        if kept.is_empty() || kept.len() < part.len() {
+        if label.is_empty() || label.len() < part.len() {
             break;
         }
-        let Some(dot) = sign(rest, &DOT, alone) else {
+        let Some(dot) = sign(rest, &DOT, bare) else {
             break;
         };
         rest = &rest[dot.length..];
-        // A dot that nothing follows ended a sentence.
+        // A dot with nothing after it ends a sentence.
         if !rest.starts_with(is_domain) {
             break;
         }
@@ -396,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_is_cut_between_characters() {
+    fn text_in_front_of_a_sign_is_cut_at_character_boundaries() {
         for (text, expected) in [
             ("é ann (punkt) lee at acme.de", ""),
             ("ééééééé ann [dot] lee at acme.de", ""),

@@ -19,7 +19,7 @@ fn check(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn shown_addresses() {
+fn visible_addresses() {
     check(&[
         ("<p>Write to info@acme.de.</p>", "info@acme.de text"),
         ("<p>info@acme.de.Bitte schreiben", "info@acme.de text"),
@@ -61,7 +61,7 @@ fn shown_addresses() {
 }
 
 #[test]
-fn no_addresses() {
+fn strings_that_only_look_like_addresses() {
     for text in [
         "logo@2x.png",
         "hero@3x.webp",
@@ -94,7 +94,7 @@ fn no_addresses() {
 }
 
 #[test]
-fn addresses_said_in_words() {
+fn spelled_out_addresses() {
     for text in [
         "info (at) acme (dot) de",
         "info [at] acme [dot] de",
@@ -139,7 +139,7 @@ fn addresses_said_in_words() {
 }
 
 #[test]
-fn addresses_hidden_from_robots() {
+fn obfuscated_addresses() {
     check(&[
         (
             r#"<span data-user="info" data-domain="acme.de"></span>"#,
@@ -206,7 +206,7 @@ fn addresses_hidden_from_robots() {
 }
 
 #[test]
-fn addresses_put_together_by_scripts() {
+fn addresses_assembled_by_scripts() {
     for script in [
         "document.write('info'+'@'+'acme.de')",
         "document.write('<a href=\"mailto:info&#64;acme.de\">info&#64;acme.de</a>')",

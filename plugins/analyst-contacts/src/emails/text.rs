@@ -1,6 +1,6 @@
-//! Addresses written as such in a text.
+//! E-mail addresses written out in a text.
 
-/// Characters between which an `@` makes an address.
+/// Whether a character may be part of a local part in a text.
 fn is_local(character: char) -> bool {
     character.is_ascii_alphanumeric()
         || "._%+'&-".contains(character)
@@ -13,23 +13,25 @@ fn is_domain(character: char) -> bool {
         || (!character.is_ascii() && character.is_alphanumeric() && is_word(character))
 }
 
-/// Letters of scripts that set words apart: in others an address would take the sentence around it along.
+/// Whether a letter is of a script that separates words; in other scripts the match would include
+/// the sentence around the e-mail address.
 pub(crate) fn is_word(character: char) -> bool {
     (character as u32) < 0x0530
 }
 
-/// Signs that stand for `@`, as people in Japan write it for others to change back.
+/// Signs used in place of `@`, a Japanese habit that readers know to undo.
 const SIGNS: [char; 10] = ['@', '＠', '★', '☆', '◎', '●', '■', '◆', '#', '＃'];
 
-/// How far around a sign is looked, in bytes: a line without end would be read again for each of its signs.
+/// Maximum bytes around a sign that are searched: a very long line would be read again for each
+/// sign.
 const NEAR_BYTES: usize = 500;
 
-/// Whether the line says what to put in the place of its sign: `sales#acme.cn (# 换成 @)`.
+/// Whether the line explains its sign: `sales#acme.cn (# 换成 @)`.
 fn is_explained(line: &str, sign: char) -> bool {
     line.matches(sign).count() > 1 && line.contains(['@', '＠'])
 }
 
-/// The line around a place, or what of it stands near.
+/// The line around an offset, cut to the bytes near it.
 fn line_around(text: &str, at: usize) -> &str {
     let first = text.floor_char_boundary(at.saturating_sub(NEAR_BYTES));
     let last = text.floor_char_boundary((at + NEAR_BYTES).min(text.len()));
@@ -38,7 +40,7 @@ fn line_around(text: &str, at: usize) -> &str {
     &text[start..end]
 }
 
-/// Calls `found` with each address and the text before it.
+/// Calls `found` with each e-mail address and the text in front of it.
 pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
     for (at, sign) in text.char_indices().filter(|(_, c)| SIGNS.contains(c)) {
         let (before, after) = (&text[..at], &text[at + sign.len_utf8()..]);
@@ -60,7 +62,7 @@ pub(super) fn scan(text: &str, found: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// An address of something else than a mailbox: of a machine to log in to, of a file in a store of packages.
+/// Whether the match is no mailbox: an SSH login, or a file in a package registry.
 fn is_elsewhere(before: &str, local: &str, after: &str) -> bool {
     let is_login = after.starts_with(':')
         && after[1..].starts_with(|c: char| c.is_alphanumeric() || c == '/' || c == '~');
@@ -87,7 +89,7 @@ pub(super) fn start_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     &text[..end]
 }
 
-/// A domain without the dot that ends its sentence, and without the next sentence's first word.
+/// A domain without the full stop of its sentence and the first word of the next one.
 pub(super) fn trimmed(domain: &str) -> &str {
     let domain = domain.trim_end_matches(['.', '-']);
     match domain.rsplit_once('.') {
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_near_a_sign_counts() {
+    fn only_text_near_a_sign_is_read() {
         let far = "é".repeat(NEAR_BYTES);
         for (text, expected) in [
             ("a#b.cn (# = @)".to_owned(), "a@b.cn"),

@@ -1,20 +1,20 @@
-//! The words of JavaScript, as far as reading its texts needs them.
+//! A tokenizer for JavaScript, as far as string expressions need one.
 
-/// Most tokens of a script that are read.
+/// Maximum number of tokens of a script.
 const TOKENS_MAX: usize = 20_000;
 
-/// A word of JavaScript.
+/// A token of JavaScript.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Text(String),
     Number(f64),
     Name(String),
-    /// A regular expression: its body.
+    /// The body of a regular expression.
     Pattern(String),
     Sign(char),
 }
 
-/// The words of a script; comments are left out.
+/// Splits a script into tokens without its comments.
 pub(super) fn tokens(script: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = script;
@@ -74,7 +74,7 @@ fn is_name(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
-/// A literal with its escapes undone, and its length.
+/// A string literal with its escapes decoded, and its length in the source.
 fn text(rest: &str, quote: char) -> (String, usize) {
     let mut out = String::new();
     let mut characters = rest.char_indices().skip(1);

@@ -1,20 +1,21 @@
-//! The values of a script, and what making them may cost.
+//! The values of a script, and the budget for creating them.
 
 use std::rc::Rc;
 
 use super::decode;
 
-/// What all scripts of a page may make: bytes of texts, and elements of lists at [`ELEMENT_COST`] each. What hides an address is far
-/// smaller; a few lines that double a text each time would else fill the memory.
+/// The budget of all scripts of a page: bytes of strings, and [`ELEMENT_COST`] for each list
+/// element. Obfuscation code needs far less; a few lines that double a string each time would
+/// exhaust the memory.
 const BUDGET: usize = 8_000_000;
-/// What an element of a list, or a value alone, costs: about its bytes.
+/// The cost of a list element or a single value: about its size in bytes.
 pub(super) const ELEMENT_COST: usize = 32;
-/// How deep lists may lie in each other: they are written and dropped by recursion.
+/// Maximum nesting of lists: they are written and dropped recursively.
 const LISTS_DEPTH_MAX: usize = 8;
-/// Longest text that `+` makes, in bytes.
+/// Maximum length of a string that `+` creates, in bytes.
 pub(super) const TEXT_BYTES_MAX: usize = 20_000;
 
-/// What the scripts of a page may still make.
+/// The remaining budget of the scripts of a page.
 #[derive(Debug)]
 pub(super) struct Budget(usize);
 
@@ -25,7 +26,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes a cost; `None`, for good, when that is more than is left.
+    /// Deducts a cost; `None`, then and later, if it exceeds the rest of the budget.
     pub(super) fn take(&mut self, cost: usize) -> Option<()> {
         let left = self.0.checked_sub(cost);
         self.0 = left.unwrap_or(0);
@@ -47,12 +48,12 @@ pub(super) enum Value {
 #[derive(Debug)]
 pub(super) struct List {
     pub(super) values: Vec<Value>,
-    /// Lists in each other, this one too.
+    /// Nesting depth, including this list.
     depth: usize,
 }
 
 impl Value {
-    /// A list; `None` when too many lie in each other.
+    /// A list; `None` if it is nested too deeply.
     pub(super) fn list(values: Vec<Value>) -> Option<Self> {
         let depth = values.iter().map(|value| match value {
             Self::List(list) => list.depth,
@@ -62,7 +63,7 @@ impl Value {
         (depth <= LISTS_DEPTH_MAX).then(|| Self::List(Rc::new(List { values, depth })))
     }
 
-    /// A copy, which is paid for.
+    /// A copy, charged to the budget.
     pub(super) fn copied(&self, budget: &mut Budget) -> Option<Self> {
         let n_bytes = match self {
             Self::Text(text) => text.len(),
@@ -72,7 +73,7 @@ impl Value {
         Some(self.clone())
     }
 
-    /// Writes the value behind a text, as a script does.
+    /// Appends the value to a string as JavaScript would.
     pub(super) fn write_to(&self, text: &mut String, budget: &mut Budget) -> Option<()> {
         match self {
             Self::Text(own) => {
@@ -127,7 +128,7 @@ pub(super) fn joined(left: Value, right: &Value, budget: &mut Budget) -> Option<
     Some(Value::Text(text))
 }
 
-/// A method with its arguments; `None` for those that are not known.
+/// Calls a method; `None` for unknown ones.
 pub(super) fn method(
     name: &str,
     of: &Value,
@@ -183,7 +184,7 @@ pub(super) fn method(
     }
 }
 
-/// `text.replace(pattern, new)` for each place.
+/// `text.replaceAll(pattern, new)`.
 pub(super) fn replaced(text: &str, pattern: &str, new: &str, budget: &mut Budget) -> Option<Value> {
     let n_places = text.matches(pattern).count();
     budget.take(
@@ -194,13 +195,13 @@ pub(super) fn replaced(text: &str, pattern: &str, new: &str, budget: &mut Budget
     Some(Value::Text(text.replace(pattern, new)))
 }
 
-/// A text whose letters are moved by 13.
+/// A string in ROT13.
 pub(super) fn rotated(text: &str, budget: &mut Budget) -> Option<Value> {
     budget.take(text.len())?;
     Some(Value::Text(decode::rot13(text)))
 }
 
-/// A function with its arguments; `None` for those that are not known.
+/// Calls a function; `None` for unknown ones.
 pub(super) fn function(name: &str, values: &[Value], budget: &mut Budget) -> Option<Value> {
     if name == "fromCharCode" || name == "fromCodePoint" {
         let values = match values {

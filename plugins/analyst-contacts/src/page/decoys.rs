@@ -1,16 +1,17 @@
-//! Text inside words that readers do not see: `info<span class="x">.nospam</span>@acme.de` with `.x { display: none }`.
+//! Decoys: invisible text inside words, such as `info<span class="x">.nospam</span>@acme.de` with
+//! `.x { display: none }`.
 
 use std::collections::HashMap;
 
 use trawl_sdk::{Document, Element, Mask, Node, Selector, Tag};
 
-/// Most rules that hide something, and most bytes of style sheets, that are read.
+/// Maximum number of hiding rules, and of bytes of style sheets, that are read.
 const RULES_MAX: usize = 200;
 const STYLE_BYTES_MAX: usize = 500_000;
-/// Longest decoy, in bytes: what is longer is a text of its own.
+/// Maximum length of a decoy, in bytes; longer text stands for itself.
 const DECOY_BYTES_MAX: usize = 40;
 
-/// Classes that well-known style sheets hide, and what people call decoys.
+/// Classes that common style sheets hide, and common names for decoys.
 const CLASSES: [&str; 16] = [
     "hidden",
     "d-none",
@@ -30,7 +31,7 @@ const CLASSES: [&str; 16] = [
     "invisible",
 ];
 
-/// Reads the page without its decoys.
+/// Calls `read` with the page without its decoys.
 pub(crate) fn without<T>(document: &Document<'_>, read: impl FnOnce(&Document<'_>) -> T) -> T {
     match mask(document).map(Mask::into_bits) {
         Some(bits) => {
@@ -42,7 +43,7 @@ pub(crate) fn without<T>(document: &Document<'_>, read: impl FnOnce(&Document<'_
     }
 }
 
-/// The page without its decoys; `None` when it has none.
+/// The mask that removes the decoys; `None` for a page without any.
 fn mask(document: &Document<'_>) -> Option<Mask> {
     let rules = rules(document);
     let mut mask = None;
@@ -96,7 +97,7 @@ fn is_inline(element: Element<'_>) -> bool {
     )
 }
 
-/// Whether a neighbour's text goes on without white space.
+/// Whether the text of a neighbour continues without white space.
 fn joins(neighbour: Option<Node<'_>>, is_before: bool) -> bool {
     let Some(node) = neighbour else {
         return false;
@@ -108,7 +109,7 @@ fn joins(neighbour: Option<Node<'_>>, is_before: bool) -> bool {
     }
 }
 
-/// The selectors of rules that hide, by the class or the name that they end with.
+/// The selectors of hiding rules by the class or element name that they end with.
 fn rules(document: &Document<'_>) -> HashMap<String, Vec<Selector>> {
     let mut rules: HashMap<String, Vec<Selector>> = HashMap::new();
     let (mut n_rules, mut n_bytes) = (0, 0);
@@ -144,7 +145,7 @@ fn rules(document: &Document<'_>) -> HashMap<String, Vec<Selector>> {
     rules
 }
 
-/// Calls `found` with the selectors and the declarations of each rule that holds on every screen: what stands in `@media` is left out.
+/// Calls `found` with the selectors and declarations of each rule outside of `@media`.
 fn each_rule(css: &str, found: &mut dyn FnMut(&str, &str)) {
     let mut start = 0;
     let mut at = 0;
@@ -168,7 +169,7 @@ fn each_rule(css: &str, found: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// Where the block ends that began before `at`.
+/// The end of the block that contains the offset.
 fn block_end(css: &str, at: usize) -> usize {
     let mut depth = 1;
     for (place, sign) in css[at..].match_indices(['{', '}']) {

@@ -1,11 +1,12 @@
-//! Cards of people and organisations: `vcard` (hCard) and `h-card`, in the form of JSON-LD. Source: microformats.org, "hCard", "h-card".
+//! Cards of people and organisations, `vcard` (hCard) and `h-card`, converted to JSON-LD. Source:
+//! microformats.org, "hCard", "h-card".
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Element, Tag};
 
 use super::{Item, folded};
 
-/// Class names of both formats, with the property of schema.org that means the same.
+/// Class names of both formats with the equivalent property of schema.org.
 const PROPERTIES: [(&str, &str); 20] = [
     ("fn", "name"),
     ("p-name", "name"),
@@ -29,7 +30,7 @@ const PROPERTIES: [(&str, &str); 20] = [
     ("p-org", "organization"),
 ];
 
-/// Properties that belong to the card's address.
+/// Properties of the postal address.
 const ADDRESS: [&str; 5] = [
     "streetAddress",
     "postalCode",
@@ -38,7 +39,7 @@ const ADDRESS: [&str; 5] = [
     "addressCountry",
 ];
 
-/// The card; `None` when it names nobody and nothing.
+/// The card as an object; `None` for an empty one.
 pub(super) fn item(card: Element<'_>) -> Option<Item> {
     let mut properties = Map::new();
     let mut address = Map::new();
@@ -99,7 +100,7 @@ pub(super) fn item(card: Element<'_>) -> Option<Item> {
     })
 }
 
-/// The number of a `tel`, and whether its type is a fax.
+/// The number of a `tel` property, and whether its type is fax.
 fn phone(element: Element<'_>) -> (String, bool) {
     let inner = |class: &str| {
         let mut inside = element.descendants().filter_map(|node| node.as_element());

@@ -1,17 +1,17 @@
-//! Microdata in the form of JSON-LD. HTML standard, section 5 "Microdata".
+//! Microdata converted to JSON-LD. HTML standard, section 5 "Microdata".
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Element, Kind, Tag};
 
 use super::folded;
 
-/// How deep items may lie in each other.
+/// Maximum nesting of items.
 const DEPTH_MAX: usize = 8;
 
-/// Longest text of a property, in bytes: contacts are short.
+/// Maximum length of a property value, in bytes: contacts are short.
 const TEXT_BYTES_MAX: usize = 2_000;
 
-/// The item that begins at an element.
+/// The item of an element with `itemscope`.
 pub(super) fn item(root: Element<'_>) -> Value {
     read(root, 0)
 }
@@ -33,10 +33,12 @@ fn read(root: Element<'_>, depth: usize) -> Value {
         };
         let is_item = element.has_attr("itemscope");
         if let Some(names) = element.attr("itemprop") {
-            let value = match is_item {
-                true if depth < DEPTH_MAX => read(element, depth + 1),
-                true => Value::Null,
-                false => Value::from(text_of(element)),
+            let value = if !is_item {
+                Value::from(text_of(element))
+            } else if depth < DEPTH_MAX {
+                read(element, depth + 1)
+            } else {
+                Value::Null
             };
             for name in names.split_ascii_whitespace().take(DEPTH_MAX) {
                 add(&mut properties, name, value.clone());
@@ -49,7 +51,7 @@ fn read(root: Element<'_>, depth: usize) -> Value {
     Value::Object(properties)
 }
 
-/// What the element says: its machine-readable form, or its text.
+/// The value of an element: its machine-readable form, or its text.
 fn text_of(element: Element<'_>) -> String {
     let attribute = match element.tag() {
         _ if element.has_attr("content") => element.attr("content"),

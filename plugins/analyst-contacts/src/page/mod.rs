@@ -1,4 +1,4 @@
-//! What of a page may hold contacts, read in one walk.
+//! The parts of a page that may contain contacts, collected in one walk.
 
 pub(crate) mod decoys;
 mod hcard;
@@ -8,35 +8,36 @@ use serde_json::Value;
 use trawl_sdk::embedded::{self, Budget, items, string};
 use trawl_sdk::{Document, Element, Kind, Tag, TextOptions};
 
-/// Most bytes of a page's text that are searched; what stands further down is not read.
+/// Maximum bytes of page text that are searched.
 const TEXT_BYTES_MAX: usize = 2 << 20;
 
-/// Most items of microdata and cards read.
+/// Maximum number of microdata items and cards.
 const ITEMS_MAX: usize = 2_000;
 
-/// An item of structured data with where it came from.
+/// An item of structured data and its source.
 pub(crate) struct Item {
     /// `json_ld`, `microdata` or `hcard`.
     pub(crate) source: &'static str,
-    /// In the form of JSON-LD.
+    /// The item as JSON-LD.
     pub(crate) value: Value,
 }
 
-/// A page, ready to be searched.
+/// A page prepared for the search.
 pub(crate) struct Page<'a> {
     pub(crate) document: &'a Document<'a>,
     text: String,
-    /// Links with an address.
+    /// Links with their `href`.
     pub(crate) links: Vec<(Element<'a>, &'a str)>,
-    /// Scripts that run.
+    /// Executable scripts.
     pub(crate) scripts: Vec<String>,
-    /// Scripts that only hold data.
+    /// Scripts of JSON data.
     pub(crate) data: Vec<String>,
-    /// Elements with a text in an attribute that readers hear or see: `title`, `aria-label`, `alt`, the `content` of `<meta>`.
+    /// Elements with a human-readable attribute: `title`, `aria-label`, `alt`, the `content` of
+    /// `<meta>`.
     pub(crate) labelled: Vec<(Element<'a>, &'a str)>,
-    /// Elements with attributes that scripts read: `data-*`, `onclick`.
+    /// Elements with attributes for scripts: `data-*`, `onclick`.
     pub(crate) marked: Vec<Element<'a>>,
-    /// Elements whose text runs from right to left by style.
+    /// Elements whose style reverses their text.
     pub(crate) reversed: Vec<Element<'a>>,
     pub(crate) items: Vec<Item>,
 }
@@ -63,7 +64,7 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// The text as a reader sees it.
+    /// The visible text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -103,7 +104,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Keeps a script that runs; whether it is JSON-LD.
+    /// Collects a script; returns whether it is JSON-LD.
     fn script(&mut self, element: Element<'a>) -> bool {
         let kind = embedded::script_type(element).to_ascii_lowercase();
         match kind.as_str() {
@@ -165,7 +166,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the page itself calls a phone number: links and structured data, with `fax` where it says so.
+    /// Numbers in phone links and structured data, with the kind `fax` if declared.
     pub(crate) fn declared_phones(&self) -> Vec<(String, Option<&'static str>)> {
         let mut phones = Vec::new();
         for (element, href) in &self.links {
@@ -202,12 +203,12 @@ impl<'a> Page<'a> {
         phones
     }
 
-    /// Every object of the page's structured data.
+    /// Every object of the structured data.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &serde_json::Map<String, Value>> {
         self.objects_with_source().map(|(_, object)| object)
     }
 
-    /// Every object of the page's structured data, with where it came from.
+    /// Every object of the structured data with its source.
     pub(crate) fn objects_with_source(
         &self,
     ) -> impl Iterator<Item = (&'static str, &serde_json::Map<String, Value>)> {
@@ -217,7 +218,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The number that a link to a messenger writes to, with its calling code.
+/// The number in a messenger link, with its calling code.
 fn messenger_number(href: &str) -> Option<String> {
     const BEFORE: [&str; 5] = [
         "//wa.me/",
@@ -240,7 +241,7 @@ fn messenger_number(href: &str) -> Option<String> {
     DIGITS.contains(&digits.len()).then(|| format!("+{digits}"))
 }
 
-/// Classes that a style sheet of the page gives text from right to left: `.rev { direction: rtl; unicode-bidi: bidi-override }`.
+/// Classes whose rules reverse text: `.rev { direction: rtl; unicode-bidi: bidi-override }`.
 fn document_reverses(document: &Document<'_>) -> Vec<String> {
     let mut classes = Vec::new();
     for style in document
@@ -266,12 +267,12 @@ fn document_reverses(document: &Document<'_>) -> Vec<String> {
     classes
 }
 
-/// Whether declarations turn text around: right to left alone does not change the order of Latin letters, the override does.
+/// Whether declarations reverse text: only the override changes the order of Latin letters.
 fn is_reversing(declarations: &str) -> bool {
     declarations.contains("bidi-override") && declarations.contains("rtl")
 }
 
-/// Text with `%40` and the like replaced; what is no UTF-8 then stays as it is.
+/// Percent-decodes a text; returned unchanged if the result is not UTF-8.
 pub(crate) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
@@ -295,7 +296,7 @@ pub(crate) fn percent_decoded(text: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A text with white space of every kind folded to single spaces.
+/// Collapses white space to single spaces and trims both ends.
 pub(crate) fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,6 +1,6 @@
-//! Words in one form, whatever their case and accents.
+//! Normalises words: lower case, no accents.
 
-/// A word in lower case without accents: `Güneş` is `gunes`, `Łukasz` is `lukasz`.
+/// The word in lower case without accents: `Güneş` is `gunes`, `Łukasz` is `lukasz`.
 pub(crate) fn plain_word(word: &str) -> String {
     let mut plain = String::with_capacity(word.len());
     for character in word.chars() {
@@ -57,7 +57,7 @@ mod tests {
     use super::plain_word;
 
     #[test]
-    fn accents_and_case_are_gone() {
+    fn accents_and_case_are_removed() {
         for (word, expected) in [
             ("Güneş", "gunes"),
             ("ŁUKASZ", "lukasz"),

@@ -1,206 +1,49 @@
-//! Headings above people: of sections, and of columns.
+//! Headings above people: of team sections and of table columns.
 
 use std::collections::HashSet;
 
 use super::fold::plain_word;
 use super::lines::{EDGE, Line, Place};
+use crate::words::{NAME_COLUMNS, PERSON_COLUMNS, TEAM_HEADING_SIGNS, TEAM_HEADING_STEMS, Words};
 
-/// Words of headings above lists of people, the start of a word being enough.
+/// Whether a heading introduces a list of people, such as `Our team`.
 pub(super) fn is_team_heading(text: &str) -> bool {
-    const STEMS: &[&str] = &[
-        "team",
-        "staff",
-        "people",
-        "personnel",
-        "mitarbeit",
-        "ansprechpartner",
-        "equipe",
-        "equipo",
-        "equip",
-        "zespol",
-        "osoby",
-        "tym",
-        "csapat",
-        "munkatars",
-        "echip",
-        "ekib",
-        "ekip",
-        "henkilo",
-        "committee",
-        "board",
-        "councillor",
-        "trustee",
-        "vorstand",
-        "tiimi",
-        "meeskond",
-        "tootaja",
-        "ομαδα",
-        "προσωπικο",
-        "команда",
-        "сотрудник",
-        "коллектив",
-        "екип",
-        "коман",
-        "bestuur",
-        "medarbet",
-        "medarbejd",
-        "ansatte",
-        "anstallda",
-        "kontaktperson",
-        "colaborador",
-        "personale",
-        "komanda",
-        "darbuotoj",
-        "leadership",
-    ];
-    const SIGNS: &[&str] = &[
-        "团队",
-        "團隊",
-        "スタッフ",
-        "直员",
-        "직원",
-        "임직원",
-        "فريق",
-        "צוות",
-        "टीम",
-        "ทีม",
-        "メンバー",
-    ];
-    text.split([' ', EDGE]).any(|word| {
-        let word = plain_word(word);
-        STEMS.iter().any(|stem| word.starts_with(stem))
-    }) || SIGNS.iter().any(|sign| text.contains(sign))
+    text.split([' ', EDGE])
+        .any(|word| TEAM_HEADING_STEMS.starts(&plain_word(word)))
+        || TEAM_HEADING_SIGNS.is_part_of(text)
 }
 
-/// Tables and columns whose heading says `name`, beside one that says what is known of people.
+/// Name columns, as table and column: the header says `name`, and the table has another header
+/// about people, such as `role` or `phone`.
 pub(super) fn name_columns(lines: &[&Line]) -> HashSet<(u32, u16)> {
-    const NAMES: &[&str] = &[
-        "name",
-        "nom",
-        "nombre",
-        "nome",
-        "naam",
-        "navn",
-        "namn",
-        "nimi",
-        "nazwisko",
-        "imie",
-        "jmeno",
-        "meno",
-        "nev",
-        "nume",
-        "ime",
-        "ad",
-        "adi",
-        "isim",
-        "nimetus",
-        "vardas",
-        "vards",
-        "ονομα",
-        "ονοματεπωνυμο",
-        "имя",
-        "фио",
-        "имена",
-        "име",
-        "ім'я",
-        "піб",
-        "姓名",
-        "氏名",
-        "名前",
-        "이름",
-        "성명",
-        "الاسم",
-        "שם",
-        "नाम",
-        "ชื่อ",
-    ];
-    const OTHERS: &[&str] = &[
-        "title",
-        "position",
-        "role",
-        "funktion",
-        "function",
-        "fonction",
-        "funzione",
-        "ruolo",
-        "cargo",
-        "puesto",
-        "functie",
-        "stilling",
-        "befattning",
-        "roll",
-        "tehtava",
-        "nimike",
-        "stanowisko",
-        "funkcja",
-        "funkce",
-        "pozice",
-        "beosztas",
-        "functia",
-        "gorev",
-        "unvan",
-        "telefon",
-        "phone",
-        "tel",
-        "telephone",
-        "telefono",
-        "telefone",
-        "puhelin",
-        "email",
-        "e-mail",
-        "mail",
-        "sahkoposti",
-        "θεση",
-        "τηλεφωνο",
-        "должность",
-        "телефон",
-        "посада",
-        "длъжност",
-        "职位",
-        "職稱",
-        "電話",
-        "电话",
-        "役職",
-        "직책",
-        "전화",
-        "المنصب",
-        "الهاتف",
-        "תפקיד",
-        "extension",
-        "department",
-        "abteilung",
-        "amt",
-        "telefoon",
-        "funktio",
-        "pareigos",
-        "amats",
-    ];
-    let says = |text: &str, words: &[&str]| {
-        text.split([' ', EDGE, '/', '-'])
-            .any(|word| words.contains(&plain_word(word).as_str()))
-    };
-    let is_header = |line: &&&Line| {
-        matches!(
-            line.place,
-            Place::Cell {
-                is_heading: true,
-                ..
-            }
-        )
-    };
-    let tables: HashSet<u32> = lines
+    let headers: Vec<(&Line, u16)> = lines
         .iter()
-        .filter(is_header)
-        .filter(|line| says(&line.text, OTHERS))
-        .map(|line| line.group)
+        .filter_map(|line| Some((*line, header_column(line)?)))
         .collect();
-    lines
+    let tables: HashSet<u32> = headers
         .iter()
-        .filter(is_header)
-        .filter(|line| tables.contains(&line.group) && says(&line.text, NAMES))
-        .filter_map(|line| match line.place {
-            Place::Cell { column, .. } => Some((line.group, column)),
-            _ => None,
-        })
+        .filter(|(line, _)| has_word(&line.text, &PERSON_COLUMNS))
+        .map(|(line, _)| line.group)
+        .collect();
+    headers
+        .into_iter()
+        .filter(|(line, _)| tables.contains(&line.group) && has_word(&line.text, &NAME_COLUMNS))
+        .map(|(line, column)| (line.group, column))
         .collect()
+}
+
+/// The column that a line is the header of.
+fn header_column(line: &Line) -> Option<u16> {
+    match line.place {
+        Place::Cell {
+            is_heading: true,
+            column,
+        } => Some(column),
+        _ => None,
+    }
+}
+
+fn has_word(text: &str, words: &Words) -> bool {
+    text.split([' ', EDGE, '/', '-'])
+        .any(|word| words.has(&plain_word(word)))
 }

@@ -1,31 +1,33 @@
-//! The lines of a page, with where they stand: what people are told by is often the place beside another line.
+//! The lines of a page with their position: what identifies a person is often the line next to the
+//! name.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use trawl_sdk::{Document, Element, Kind, Step, Tag};
 
-/// Most lines of a page, and most bytes of one: what follows is not read.
+/// Maximum number of lines, and of bytes of one; the rest is ignored.
 const LINES_MAX: usize = 4_000;
 const LINE_BYTES_MAX: usize = 1_200;
-/// Blocks around a line that are remembered: a name and its role lie near each other.
+/// Number of enclosing blocks stored per line: a name and its role are close to each other.
 const NEAR_BLOCKS: usize = 4;
-/// Blocks around a line that tell lines of a kind.
+/// Number of enclosing blocks that define the kind of a line.
 const KIND_BLOCKS: usize = 3;
-/// Lines of one block that are told apart by their order: what stands below a name in one card does in the next.
+/// Maximum number of lines of a block that are distinguished by their order: the line below a name
+/// has the same meaning in each card.
 const ORDER_MAX: u8 = 3;
 
-/// Stands in the text of a line where an element in it begins or ends.
+/// Marks the start or end of an inline element in the text of a line.
 pub(super) const EDGE: char = '\u{1f}';
 
-/// What a line is in its list or table.
+/// The role of a line in its list or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
-    /// A paragraph, a part of a card.
+    /// A paragraph or a part of a card.
     Block,
     Heading,
     /// An item of a list.
     Item,
-    /// A cell of a table: whether it is a heading, and its column.
+    /// A table cell in a column.
     Cell {
         is_heading: bool,
         column: u16,
@@ -34,23 +36,23 @@ pub(super) enum Place {
 
 /// A line of the page.
 pub(super) struct Line {
-    /// Words with one space between them, and [`EDGE`].
+    /// Words separated by single spaces, and [`EDGE`].
     pub(super) text: String,
     pub(super) place: Place,
-    /// What lines of a kind have in common: their elements, classes, and the list or column they stand in.
+    /// Hash of what lines of one kind share: elements, classes, and their list or column.
     pub(super) kind: u64,
-    /// The blocks around it, the nearest first; 0 for none.
+    /// The enclosing blocks, innermost first; 0 for none.
     blocks: [u32; NEAR_BLOCKS],
-    /// The table's row, 0 outside of tables.
+    /// The table row; 0 outside of tables.
     pub(super) row: u32,
-    /// The list or table, 0 outside of both.
+    /// The list or table; 0 outside of both.
     pub(super) group: u32,
-    /// Whether the page calls it the writer's name.
+    /// Whether it is marked as the author of the page.
     pub(super) is_byline: bool,
 }
 
 impl Line {
-    /// Whether both lines lie in one of the nearest `depth` blocks around each.
+    /// Whether the lines share one of their `depth` innermost blocks.
     pub(super) fn is_near(&self, other: &Self, depth: usize) -> bool {
         let own = &self.blocks[..depth];
         own.iter()
@@ -77,11 +79,11 @@ struct Reader {
     n_blocks: u32,
     text: String,
     has_space: bool,
-    /// Elements inside the line that the page calls the writer's name.
+    /// Whether an element of the line is marked as the author.
     is_byline: bool,
 }
 
-/// The lines of a page without what is hidden, and without its menus.
+/// The lines of a page without hidden elements and menus.
 pub(super) fn of_page(document: &Document<'_>) -> Vec<Line> {
     let mut reader = Reader::default();
     let mut walk = document.root().walk();
@@ -267,7 +269,7 @@ impl Reader {
     }
 }
 
-/// Elements that set their text apart from what stands beside them.
+/// Whether an inline element separates its text from the text around it.
 fn is_edge(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Strong | Tag::B | Tag::A | Tag::Small | Tag::Em | Tag::I | Tag::Cite => true,

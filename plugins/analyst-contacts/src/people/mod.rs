@@ -1,18 +1,19 @@
-//! People and what they do: from structured data, from lines such as `Geschäftsführer: …`, and from the cards of team pages.
+//! People and their roles: from structured data, from cards of team pages, and from lines such as
+//! `Geschäftsführer: …`.
 
 pub(crate) mod fold;
 mod headings;
 mod lines;
-mod locals;
+mod local_parts;
 mod names;
 mod occupations;
-#[cfg(test)]
-mod pages;
 mod roles;
 mod rules;
 mod runs;
-mod scripts;
-mod strangers;
+mod stop_words;
+#[cfg(test)]
+mod tests;
+mod writing_systems;
 
 use std::collections::HashMap;
 
@@ -23,19 +24,18 @@ use crate::emails::verify::{Trust, address};
 use crate::found::{Email, Person};
 use crate::page::{Page, folded, percent_decoded};
 use crate::phones::{self, Region};
+use crate::words::{CERTAIN_TITLES, TITLES};
 pub(crate) use names::is_name;
-use names::{
-    NAME_BYTES_MAX, NAME_WORDS_MAX, TITLES, TITLES_SURE, is_east_asian_name, is_name_word,
-    without_titles,
-};
+use names::{NAME_BYTES_MAX, NAME_WORDS_MAX, is_east_asian_name, is_name_word, without_titles};
 use roles::{is_role, is_role_label};
 
-/// Most people of one page.
+/// Maximum number of people on one page.
 const PEOPLE_MAX: usize = 200;
-/// Longest role, in characters.
+/// Maximum length of a role, in characters.
 const ROLE_CHARACTERS_MAX: usize = 70;
 
-/// The people of a page; `emails` are the addresses found on it, which may be made of names.
+/// Finds the people of a page; `emails` are its e-mail addresses, whose local parts may contain
+/// names.
 pub(crate) fn find(page: &Page<'_>, homes: &[Region], emails: &[Email]) -> Vec<Person> {
     let mut people = People::default();
     structured(page, homes, &mut people);
@@ -57,7 +57,6 @@ fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
         let (Some(name), role) = (text("name"), text("jobTitle")) else {
             continue;
         };
-        // An author of an article is nobody to contact unless the page says more.
         let email = text("email")
             .and_then(|email| address(email.trim_start_matches("mailto:"), Trust::Declared));
         let phone = text("telephone")
@@ -74,24 +73,12 @@ fn structured(page: &Page<'_>, homes: &[Region], people: &mut People) {
     }
 }
 
-/// Cards: a heading or a name, then a role, with a link to write or call to.
+/// People in cards: a name in a heading, then a role, with an e-mail or phone link in the same
+/// element.
 fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
     let mut open: Vec<Card<'_>> = Vec::new();
     for element in page.document.elements() {
-        let is_heading = element.tag().heading_level().is_some()
-            || matches!(
-                element.tag(),
-                Tag::Strong | Tag::B | Tag::Dt | Tag::Figcaption
-            );
-        let is_called = || {
-            element.classes().any(|class| {
-                matches!(
-                    class,
-                    "name" | "team-name" | "member-name" | "person-name" | "staff-name"
-                )
-            })
-        };
-        if !is_heading && !is_called() {
+        if !may_name(element) {
             continue;
         }
         let text = folded(&element.visible_text());
@@ -102,27 +89,15 @@ fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
         let Some(parent) = element.parent_element() else {
             continue;
         };
-        // In the order of the page, a parent that holds this one no more comes not again.
-        while open.last().is_some_and(|card| {
-            card.element != parent && parent.ancestors().all(|above| above != card.element)
-        }) {
-            open.pop();
-        }
-        if open.last().is_none_or(|card| card.element != parent) {
-            open.push(Card::of(parent));
-        }
-        let Some(card) = open.last_mut() else {
+        let Some(card) = card_in(&mut open, parent) else {
             continue;
         };
-        // A card has one name: a column with many headings is none.
+        // A card has one name; several headings of one kind are a list.
         if card.n_children.get(&element.tag()) != Some(&1) {
             continue;
         }
         let role = element.next_element().and_then(role_of);
-        let (email, phone) = card
-            .reach
-            .get_or_insert_with(|| reach(parent, homes))
-            .clone();
+        let (email, phone) = card.reach(homes);
         let is_person = (role.is_some() && (email.is_some() || phone.is_some()))
             || role.as_deref().is_some_and(is_role)
             || email.is_some();
@@ -137,11 +112,44 @@ fn cards(page: &Page<'_>, homes: &[Region], people: &mut People) {
     }
 }
 
-/// An element that may be a card, read once for all the headings in it.
+/// Whether an element is of a kind that contains the name on a card.
+fn may_name(element: Element<'_>) -> bool {
+    let is_heading = element.tag().heading_level().is_some()
+        || matches!(
+            element.tag(),
+            Tag::Strong | Tag::B | Tag::Dt | Tag::Figcaption
+        );
+    let has_name_class = || {
+        element.classes().any(|class| {
+            matches!(
+                class,
+                "name" | "team-name" | "member-name" | "person-name" | "staff-name"
+            )
+        })
+    };
+    is_heading || has_name_class()
+}
+
+/// The card of an element on the stack of open ones, which it puts there if it is new.
+fn card_in<'c, 'a>(open: &'c mut Vec<Card<'a>>, element: Element<'a>) -> Option<&'c mut Card<'a>> {
+    // Elements come in page order: a card that does not contain this one cannot come again.
+    while open.last().is_some_and(|card| {
+        card.element != element && element.ancestors().all(|above| above != card.element)
+    }) {
+        open.pop();
+    }
+    if open.last().is_none_or(|card| card.element != element) {
+        open.push(Card::of(element));
+    }
+    open.last_mut()
+}
+
+/// An element that may be a card, read once for all headings in it.
 struct Card<'a> {
     element: Element<'a>,
-    /// How many children of each kind it has.
+    /// Number of children by tag.
     n_children: HashMap<Tag, usize>,
+    /// E-mail address and phone number, once read.
     reach: Option<(Option<String>, Option<String>)>,
 }
 
@@ -157,6 +165,12 @@ impl<'a> Card<'a> {
             reach: None,
         }
     }
+
+    fn reach(&mut self, homes: &[Region]) -> (Option<String>, Option<String>) {
+        self.reach
+            .get_or_insert_with(|| reach(self.element, homes))
+            .clone()
+    }
 }
 
 fn role_of(element: Element<'_>) -> Option<String> {
@@ -169,7 +183,7 @@ fn role_of(element: Element<'_>) -> Option<String> {
     (is_short && is_words && !text.is_empty()).then_some(text)
 }
 
-/// The only address and the first number in a card.
+/// The e-mail address of a card, if it has exactly one, and its first phone number.
 fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>) {
     let mut emails = Vec::new();
     let mut phone = None;
@@ -196,17 +210,11 @@ fn reach(card: Element<'_>, homes: &[Region]) -> (Option<String>, Option<String>
         }
     }
     emails.dedup();
-    (
-        if emails.len() == 1 {
-            emails.pop()
-        } else {
-            None
-        },
-        phone,
-    )
+    let email = emails.pop().filter(|_| emails.is_empty());
+    (email, phone)
 }
 
-/// `Role: Name, Name`.
+/// People of a line such as `Role: Name, Name`.
 fn role_line(line: &str, people: &mut People) {
     for (at, sign) in line
         .char_indices()
@@ -249,17 +257,17 @@ fn split_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names behind titles that only people have: `Avv. Marco Ferri`.
+/// People whose title is never an ordinary word: `Avv. Marco Ferri`.
 fn titled(line: &str, people: &mut People) {
     let words: Vec<&str> = line.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
         let title = word.trim_start_matches(['(', ',']).to_lowercase();
-        if !TITLES_SURE.contains(&title.as_str()) {
+        if !CERTAIN_TITLES.has(&title) {
             continue;
         }
         let mut name: Vec<&str> = Vec::new();
         for word in words[at + 1..].iter().take(NAME_WORDS_MAX) {
-            if name.is_empty() && TITLES.contains(&word.to_lowercase().as_str()) {
+            if name.is_empty() && TITLES.has(&word.to_lowercase()) {
                 continue;
             }
             let bare = word.trim_end_matches([',', ';', '.', ')', ':']);
@@ -284,7 +292,7 @@ fn titled(line: &str, people: &mut People) {
     }
 }
 
-/// People by name, in the order found.
+/// People without duplicates, in the order found.
 #[derive(Default)]
 struct People {
     found: Vec<Person>,
@@ -302,91 +310,6 @@ impl People {
         } else if self.found.len() < PEOPLE_MAX && !person.name.is_empty() {
             self.places.insert(key, self.found.len());
             self.found.push(person);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_told_from_headings() {
-        for name in [
-            "Lena Hofstätter",
-            "Denise R. Calloway",
-            "Ludwig van Beethoven",
-            "Jean-Luc O'Neill",
-            "José da Silva",
-        ] {
-            assert!(is_name(name), "{name}");
-        }
-        for text in [
-            "Contact Us",
-            "Our Team",
-            "Lena",
-            "about the company",
-            "LOGIN HERE NOW",
-            "Managing Broker",
-            "Room 12",
-            "Acme GmbH",
-        ] {
-            assert!(!is_name(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn cards_lie_in_each_other() {
-        let link = "<a href=mailto:ann@acme.de>x</a>";
-        for (html, expected) in [
-            (
-                format!("<div><h3>Ann Lee</h3><p>CEO</p>{link}</div>"),
-                "Ann Lee",
-            ),
-            (
-                format!("<div><h3>Ann Lee</h3>{link}<h3>Jo Vance</h3></div>"),
-                "",
-            ),
-            (
-                format!(
-                    "<div><div><h3>Ann Lee</h3>{link}</div><h3>Jo Vance</h3><h4>Eva West</h4></div>"
-                ),
-                "Ann Lee+Jo Vance+Eva West",
-            ),
-        ] {
-            let page = trawl_sdk::testkit::page(&html);
-            let document = page.document();
-            let mut people = People::default();
-            cards(&Page::read(&document), &[], &mut people);
-            let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
-            assert_eq!(names.join("+"), expected, "{html}");
-        }
-    }
-
-    #[test]
-    fn lines_with_roles_name_people() {
-        for (line, expected) in [
-            (
-                "Geschäftsführer: Matthias Brandner, Dr. Sabine Köhler",
-                "Matthias Brandner+Sabine Köhler",
-            ),
-            ("CEO: Ann Lee", "Ann Lee"),
-            ("VD: Karin Lindqvist, 070-123 45 67", "Karin Lindqvist"),
-            ("代表取締役\t山田 太郎", "山田 太郎"),
-            ("Vertreten durch: Jan Ost und Eva West", "Jan Ost+Eva West"),
-            (
-                "Avv. Marco Ferri, Avv. Giulia Conti",
-                "Marco Ferri+Giulia Conti",
-            ),
-            ("Praxis Dr. med. Amelie Vogt, Hauptstraße 5a", "Amelie Vogt"),
-            ("Contact: sales office", ""),
-            ("CEO: our leader", ""),
-        ] {
-            let mut people = People::default();
-            role_line(line, &mut people);
-            titled(line, &mut people);
-            let names: Vec<String> = people.found.into_iter().map(|person| person.name).collect();
-            assert_eq!(names.join("+"), expected, "{line}");
         }
     }
 }

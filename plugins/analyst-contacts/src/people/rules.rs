@@ -1,64 +1,65 @@
-//! People by what stands around their names: an occupation, an address that is made of the name, others of their kind.
+//! People by the context of their names: an occupation, a matching e-mail address, similar lines.
 
 use std::collections::{HashMap, HashSet};
 
 use super::headings::{is_team_heading, name_columns};
 use super::lines::{self, EDGE, Line, Place};
-use super::locals::Locals;
+use super::local_parts::LocalParts;
 use super::runs::{Clause, Run, clauses, is_role, role_at_end, role_at_start, runs};
-use super::{People, scripts};
+use super::{People, writing_systems};
 use crate::found::{Email, Person};
 use crate::page::Page;
 
-/// Longest line that is a name with a few words behind it, in bytes, and longest line of a role.
+/// Maximum length of a line that starts with a name, and of a role, in bytes.
 const ENTRY_BYTES_MAX: usize = 200;
 const ROLE_BYTES_MAX: usize = 100;
-/// Of ten lines of a kind, how many must begin with a name when one is known to be somebody's.
+/// Minimum share, in tenths, of lines of one kind that start with a name for all of them to be
+/// people.
 const NAMES_OF_TEN: usize = 7;
-/// Lines of a kind that a heading such as `Our team` makes people.
+/// Minimum number of lines of one kind that a heading such as `Our team` makes people.
 const TEAM_MIN: usize = 2;
-/// Cells of a row that are looked at for a role, to each side.
+/// Number of cells on either side of a name that are searched for its role.
 const CELLS_NEAR: usize = 3;
 
-/// A line with what is known of it.
+/// A line and what is known about it.
 struct Entry<'t> {
     line: &'t Line,
     clauses: Vec<Clause<'t>>,
-    /// The name that the line begins with.
+    /// The name at the start of the line.
     lead: Option<Run>,
-    /// Whether its name is known to be somebody's.
+    /// Whether that name is known to be a person.
     is_known: bool,
-    /// Whether a name has taken it for its role.
+    /// Whether the line is the role of another line's name.
     is_taken: bool,
-    /// Whether it stands below a heading such as `Our team`.
+    /// Whether the section has a heading such as `Our team`.
     is_team: bool,
 }
 
-/// Adds the people of a page's lines.
+/// Adds the people of the lines of a page.
 pub(super) fn find(page: &Page<'_>, emails: &[Email], people: &mut People) {
     let lines = lines::of_page(page.document);
     let language = page.document.html().and_then(|html| html.attr("lang"));
-    let is_behind = language.is_some_and(|language| {
+    let is_role_last = language.is_some_and(|language| {
         ["hu", "tr", "az", "kk", "uz"].iter().any(|own| {
             language
                 .get(..2)
                 .is_some_and(|code| code.eq_ignore_ascii_case(own))
         })
     });
-    let locals = Locals::of(emails, page.document.url());
-    let mut entries = entries(&lines, is_behind);
+    let local_parts = LocalParts::of(emails, page.document.url());
+    let mut entries = entries(&lines, is_role_last);
     for at in 0..entries.len() {
-        in_line(&mut entries, at, &locals, is_behind, people);
+        in_line(&mut entries, at, &local_parts, is_role_last, people);
     }
     of_a_kind(&entries, people);
 }
 
-fn entries(lines: &[Line], is_behind: bool) -> Vec<Entry<'_>> {
+fn entries(lines: &[Line], is_role_last: bool) -> Vec<Entry<'_>> {
     let mut is_team = false;
     let mut entries = Vec::with_capacity(lines.len());
     for line in lines {
         let clauses = clauses(&line.text);
-        let lead = lead(&line.text, &clauses, is_behind);
+        let lead = lead(&line.text, &clauses, is_role_last);
         if line.place == Place::Heading && lead.is_none() {
             is_team = line.text.len() < ENTRY_BYTES_MAX && is_team_heading(&line.text);
         }
@@ -74,10 +75,10 @@ fn entries(lines: &[Line], is_behind: bool) -> Vec<Entry<'_>> {
     entries
 }
 
-/// The name that a line begins with, alone in its clause.
-fn lead(text: &str, clauses: &[Clause<'_>], is_behind: bool) -> Option<Run> {
+/// The name at the start of a line, which is a clause of its own.
+fn lead(text: &str, clauses: &[Clause<'_>], is_role_last: bool) -> Option<Run> {
     let first = clauses.first().filter(|_| text.len() <= ENTRY_BYTES_MAX)?;
-    if let Some(name) = scripts::name(first.text) {
+    if let Some(name) = writing_systems::name(first.text) {
         return Some(Run {
             name: name.to_owned(),
             is_titled: false,
@@ -86,45 +87,21 @@ fn lead(text: &str, clauses: &[Clause<'_>], is_behind: bool) -> Option<Run> {
             is_last: true,
         });
     }
-    let run = runs(first.text, is_behind).into_iter().next()?;
+    let run = runs(first.text, is_role_last).into_iter().next()?;
     (run.is_first && run.is_last).then_some(run)
 }
 
 fn in_line(
     entries: &mut [Entry<'_>],
     at: usize,
-    locals: &Locals,
-    is_behind: bool,
+    local_parts: &LocalParts,
+    is_role_last: bool,
     people: &mut People,
 ) {
-    let mut found: Vec<(String, Option<String>)> = Vec::new();
     let entry = &entries[at];
-    let mut is_lead_known = false;
-    let mut named_before = false;
-    for (n, clause) in entry.clauses.iter().enumerate() {
-        let runs = runs(clause.text, is_behind);
-        let n_runs = runs.len();
-        let mut is_named = false;
-        for (n_run, run) in runs.into_iter().enumerate() {
-            let role = run
-                .role
-                .clone()
-                .or_else(|| role_behind(&entry.clauses, n, &run, n_run + 1 == n_runs))
-                .or_else(|| role_before(&entry.clauses, n, &run, named_before));
-            let is_somebody = role.is_some()
-                || run.is_titled
-                || entry.line.is_byline && run.is_last
-                || locals.name(&run.name);
-            if is_somebody {
-                is_lead_known |= n == 0 && run.is_first && run.is_last;
-                found.push((run.name, role));
-            }
-            is_named = true;
-        }
-        named_before = is_named;
-    }
+    let (mut found, mut is_lead_known) = in_clauses(entry, local_parts, is_role_last);
     found.extend(
-        scripts::people(&entry.clauses)
+        writing_systems::people(&entry.clauses)
             .into_iter()
             .map(|(name, role)| (name.to_owned(), Some(role.to_owned()))),
     );
@@ -152,23 +129,58 @@ fn in_line(
     }
 }
 
-/// `Ann Lee, head of sales`, `Ann Lee (owner)`, `Ann Lee – owner`.
-fn role_behind(clauses: &[Clause<'_>], n: usize, run: &Run, is_last_run: bool) -> Option<String> {
+/// The names of a line that are people, with their roles, and whether the leading name is one of
+/// them.
+fn in_clauses(
+    entry: &Entry<'_>,
+    local_parts: &LocalParts,
+    is_role_last: bool,
+) -> (Vec<(String, Option<String>)>, bool) {
+    let mut found = Vec::new();
+    let mut is_lead_known = false;
+    let mut named_before = false;
+    for (n, clause) in entry.clauses.iter().enumerate() {
+        let runs = runs(clause.text, is_role_last);
+        let n_runs = runs.len();
+        let mut is_named = false;
+        for (n_run, run) in runs.into_iter().enumerate() {
+            let role = run
+                .role
+                .clone()
+                .or_else(|| role_after(&entry.clauses, n, &run, n_run + 1 == n_runs))
+                .or_else(|| role_before(&entry.clauses, n, &run, named_before));
+            let is_person = role.is_some()
+                || run.is_titled
+                || entry.line.is_byline && run.is_last
+                || local_parts.name(&run.name);
+            if is_person {
+                is_lead_known |= n == 0 && run.is_first && run.is_last;
+                found.push((run.name, role));
+            }
+            is_named = true;
+        }
+        named_before = is_named;
+    }
+    (found, is_lead_known)
+}
+
+/// The role after a name: `Ann Lee, head of sales`, `Ann Lee (owner)`, `Ann Lee – owner`.
+fn role_after(clauses: &[Clause<'_>], n: usize, run: &Run, is_last_run: bool) -> Option<String> {
     if !(run.is_last && is_last_run) {
         return None;
     }
     let next = clauses.get(n + 1)?;
-    let is_beside = matches!(
+    let is_adjacent = matches!(
         next.mark,
         ',' | '–' | '—' | '-' | '(' | '（' | '|' | '·' | '•' | '/' | ':' | EDGE | '、' | '،' | '['
     );
-    // Another name there has the role for itself: `Ann Lee, director Bo West`.
+    // The role belongs to a name after it: `Ann Lee, director Bo West`.
     let is_free = || runs(next.text, false).is_empty();
-    let role = role_at_start(next.text).filter(|_| is_beside)?;
+    let role = role_at_start(next.text).filter(|_| is_adjacent)?;
     is_free().then(|| role.to_owned())
 }
 
-/// `Owner: Ann Lee`, `our data protection officer, Ann Lee`.
+/// The role in front of a name: `Owner: Ann Lee`, `our data protection officer, Ann Lee`.
 fn role_before(
     clauses: &[Clause<'_>],
     n: usize,
@@ -186,7 +198,7 @@ fn role_before(
         '–' | '—' | '-' | '|' | EDGE | '·' if !is_second && is_role(before.text) => {
             Some(before.text.to_owned())
         }
-        // A role in brackets or between commas belongs to the name before it.
+        // A role in brackets or between commas belongs to the name in front of it.
         ',' | ')' if !is_second && run.is_last => {
             let role = role_at_end(before.text)?;
             (clauses[n].mark == ',').then(|| role.to_owned())
@@ -196,7 +208,7 @@ fn role_before(
     }
 }
 
-/// The line beside a name alone in its line that says what the name does.
+/// The adjacent line or cell that is the role of a name.
 fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
     let own = entries[at].line;
     let is_role_line = |by: usize| {
@@ -206,7 +218,8 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
             && !entry.is_taken
             && entry.line.text.len() <= ROLE_BYTES_MAX
             && !entry.line.text.ends_with(['.', '?', '!', ':'])
-            && first.is_some_and(|first| is_role(first.text) || scripts::is_role(first.text))
+            && first
+                .is_some_and(|first| is_role(first.text) || writing_systems::is_role(first.text))
             && entry
                 .clauses
                 .iter()
@@ -214,9 +227,9 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
     };
     if own.row != 0 {
         let is_in_row = |by: &usize| entries[*by].line.row == own.row;
-        let behind = (at + 1..entries.len()).take(CELLS_NEAR).filter(is_in_row);
+        let after = (at + 1..entries.len()).take(CELLS_NEAR).filter(is_in_row);
         let before = (0..at).rev().take(CELLS_NEAR).filter(is_in_row);
-        return behind.chain(before).find(|by| is_role_line(*by));
+        return after.chain(before).find(|by| is_role_line(*by));
     }
     let is_item_pair = |by: usize| {
         let other = entries[by].line;
@@ -236,7 +249,7 @@ fn role_line(entries: &[Entry<'_>], at: usize) -> Option<usize> {
     (is_its && is_role_line(before)).then_some(before)
 }
 
-/// Lines of the same kind as those of people are people's too, when nearly all of them begin with a name.
+/// Adds the names of lines of which the others of their kind are known to be people.
 fn of_a_kind(entries: &[Entry<'_>], people: &mut People) {
     #[derive(Default)]
     struct Kind {
@@ -275,9 +288,9 @@ fn of_a_kind(entries: &[Entry<'_>], people: &mut People) {
         };
         let is_list = kind.n_names * 10 >= kind.n_lines * NAMES_OF_TEN;
         let is_team = kind.n_team >= TEAM_MIN && kind.n_team == kind.n_names && entry.is_short();
-        let is_somebody =
+        let is_person =
             is_list && (kind.n_known > 0 || is_team || headed.contains(&entry.line.kind));
-        if !is_somebody {
+        if !is_person {
             continue;
         }
         let role = entry
@@ -294,13 +307,13 @@ fn of_a_kind(entries: &[Entry<'_>], people: &mut People) {
 }
 
 impl Entry<'_> {
-    /// Whether the line is a name with little behind it.
+    /// Whether the line has little text besides the name.
     fn is_short(&self) -> bool {
         self.clauses.len() <= 4 && self.line.text.len() <= ROLE_BYTES_MAX
     }
 }
 
-/// The text of a line as a reader sees it.
+/// The text of a line without edge marks.
 fn shown(text: &str) -> String {
     let shown: String = text.chars().filter(|c| *c != EDGE).collect();
     shown.trim().to_owned()

@@ -1,4 +1,4 @@
-//! Where a number may stand in a text, and whether what stands there is written as people write phones.
+//! Candidates for phone numbers in a text, checked for the form in which phone numbers are written.
 
 use super::edges::{is_document, is_joined_after, is_joined_before};
 use super::labels::{self, Label};
@@ -8,59 +8,34 @@ use super::shapes::{
     Group, is_book, is_date, is_decimal, is_hours, is_machine, is_thousands, is_years, joined,
     lengths,
 };
+use crate::words::EXTENSION_WORDS;
 
-/// Digits of a number with its calling code. Source: ITU E.164; some plans go further.
+/// Maximum digits of a number with its calling code. Source: ITU E.164; some plans exceed it.
 const DIGITS_MAX: usize = 17;
-/// Least digits of a number that nothing but its form shows to be one, and of one that is called a phone.
+/// Minimum digits of a number without and with a label.
 const DIGITS_MIN: usize = 7;
 const DIGITS_LABELLED_MIN: usize = 6;
-/// Most characters between two digits of a number.
+/// Maximum characters between two digits of a number.
 const GAP_MAX: usize = 4;
-/// Most digits read as one run: two numbers and their extensions.
+/// Maximum digits of one run: two numbers and their extensions.
 const RUN_DIGITS_MAX: usize = 40;
-/// Most digits of an extension.
+/// Maximum digits of an extension.
 const EXTENSION_DIGITS_MAX: usize = 6;
-/// Countries that are tried for a number without a label: a form says little, so only the likeliest.
+/// Number of countries that are tried for a number without a label: its form is weak evidence.
 const HOMES_UNLABELLED: usize = 2;
 
-/// Words before an extension, lower case, longest first where one begins with another.
-const EXTENSION_WORDS: [&str; 22] = [
-    "extension",
-    "ext.",
-    "ext",
-    "extn",
-    "poste",
-    "durchwahl",
-    "dw",
-    "interno",
-    "int.",
-    "anexo",
-    "ramal",
-    "доб.",
-    "доб",
-    "内線",
-    "内线",
-    "분기",
-    "wew.",
-    "wewn.",
-    "toestel",
-    "anknytning",
-    "linha",
-    "x",
-];
-
-/// How sure it is that digits are a phone number.
+/// The evidence that digits are a phone number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// A `tel:` link or structured data says so.
+    /// A `tel:` link or structured data.
     Declared,
-    /// A word beside it says so.
+    /// A label next to the number.
     Labelled,
-    /// Nothing but its form.
+    /// Only its form.
     Bare,
 }
 
-/// A place where a number may stand.
+/// Digits that may be a phone number.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     groups: Vec<Group>,
@@ -70,13 +45,13 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// A number that its place declares to be one.
+    /// A candidate from a link or structured data.
     pub(super) fn declared(text: &str, kind: Option<&'static str>) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("tel:").unwrap_or(text);
         let (number, extension) =
             split_extension(text.split([';', '?']).next().unwrap_or_default());
-        // `;ext=12` of RFC 3966.
+        // The parameter of RFC 3966: `;ext=12`.
         let parameter = text.split(';').find_map(|part| part.strip_prefix("ext="));
         let start = number.char_indices().find(|(_, c)| digit(*c).is_some())?.0;
         let (groups, _) = run(number, start_with_plus(number, start));
@@ -89,7 +64,7 @@ impl Candidate {
         (!candidate.groups.is_empty()).then_some(candidate)
     }
 
-    /// The numbers that stand here, with the extension of the last.
+    /// The numbers of the candidate; the extension belongs to the last.
     pub(super) fn numbers(&self, homes: &[Region]) -> Vec<(Number, Option<String>)> {
         let all = self.groups.as_slice();
         if let Some(number) = self.number(all, homes) {
@@ -148,7 +123,7 @@ impl Candidate {
         number.kind.is_some() || self.trust.takes_possible()
     }
 
-    /// Dates, prices, addresses of machines and the like.
+    /// Whether the groups are a date, a price, an IP address or the like.
     fn is_no_phone(&self, groups: &[Group]) -> bool {
         is_date(groups)
             || is_years(groups)
@@ -159,7 +134,7 @@ impl Candidate {
     }
 }
 
-/// The places of a text where numbers may stand.
+/// The candidates of a text.
 pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -179,17 +154,17 @@ pub(super) fn of_text(text: &str) -> impl Iterator<Item = Candidate> + '_ {
     })
 }
 
-/// Characters behind a number that are looked at for a mark such as `(fax`.
+/// Number of characters after a candidate that are searched for a mark such as `(fax`.
 const MARK_CHARACTERS: usize = 8;
 
-/// A run with what stands around it; `None` when that shows it to be something else.
+/// A candidate with its context; `None` if the context rules out a phone number.
 fn in_context(text: &str, begin: usize, end: usize, mut groups: Vec<Group>) -> Option<Candidate> {
     let (before, mut after) = (&text[..begin], &text[end..]);
     if is_joined_before(before) || is_document(before) {
         return None;
     }
     let (mut extension, mut rest) = extension_at(after);
-    // `(9h-18h)`: what begins there is a word of its own.
+    // `(9h-18h)`: the last group is part of the word after it.
     while extension.is_none()
         && is_joined_after(after)
         && !after.starts_with([',', '%', '@'])
@@ -247,7 +222,7 @@ fn label_before(before: &str, is_international: bool) -> Option<Label> {
     labels::before(above, false)
 }
 
-/// Steps back over `+`, `(` and `(+` in front of the first digit.
+/// The offset of `+`, `(` or `(+` in front of the first digit.
 fn start_with_plus(text: &str, start: usize) -> usize {
     let mut begin = start;
     for (at, character) in text[..start].char_indices().rev().take(4) {
@@ -260,7 +235,7 @@ fn start_with_plus(text: &str, start: usize) -> usize {
     begin
 }
 
-/// Groups of digits from `begin`, and where they end.
+/// The groups of digits from `begin`, and their end.
 fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
     let mut groups: Vec<Group> = Vec::new();
     let (mut gap, mut end, mut n_digits) = (String::new(), begin, 0);
@@ -292,7 +267,7 @@ fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
             break;
         };
         if is_open && separator == '+' || gap.chars().count() >= GAP_MAX {
-            // Another number begins.
+            // The next number begins.
             break;
         }
         let is_sentence_end = separator == ' ' && gap == "." && n_digits >= DIGITS_LABELLED_MIN;
@@ -309,7 +284,7 @@ fn run(text: &str, begin: usize) -> (Vec<Group>, usize) {
     (groups, end)
 }
 
-/// The ASCII digit of a digit of the scripts that phones are written in.
+/// The ASCII digit for a digit of any supported script.
 fn digit(character: char) -> Option<char> {
     let zero = match character {
         '0'..='9' => return Some(character),
@@ -322,12 +297,12 @@ fn digit(character: char) -> Option<char> {
     char::from_digit(character as u32 - zero, 10)
 }
 
-/// The text's digits in ASCII, for comparing.
+/// The digits of a text in ASCII.
 pub(crate) fn digits_of(text: &str) -> String {
     text.chars().filter_map(digit).collect()
 }
 
-/// What a character between digits counts as; `None` when it ends a number.
+/// The class of a separator between digits; `None` for a character that ends a number.
 fn separator(character: char) -> Option<char> {
     Some(match character {
         ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' | '\u{2007}' | '\u{3000}' => ' ',
@@ -343,7 +318,7 @@ fn separator(character: char) -> Option<char> {
     })
 }
 
-/// The parts of a run that two numbers leave when they stand side by side.
+/// Splits a run of adjacent numbers at its wide gaps.
 fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -367,7 +342,7 @@ fn split_at_gaps(groups: &[Group]) -> Vec<&[Group]> {
     parts
 }
 
-/// The number without its extension, and the extension.
+/// Splits off the extension of a number.
 fn split_extension(text: &str) -> (&str, Option<String>) {
     let last_digit = |text: &str| text.rfind(|c: char| digit(c).is_some());
     for (at, _) in text
@@ -383,13 +358,13 @@ fn split_extension(text: &str) -> (&str, Option<String>) {
     (text, None)
 }
 
-/// The extension that follows a number, and what follows it.
+/// The extension after a number, and the rest of the text.
 fn extension_at(after: &str) -> (Option<String>, &str) {
     let trimmed = after.trim_start_matches([' ', '\u{a0}', ',', ';', '(', '-']);
     let word = EXTENSION_WORDS.iter().find(|word| {
         trimmed
             .get(..word.len())
-            .is_some_and(|head| head.to_lowercase() == **word)
+            .is_some_and(|head| head.to_lowercase() == *word)
     });
     let rest = match word {
         Some(word) => &trimmed[word.len()..],
@@ -404,12 +379,13 @@ fn extension_at(after: &str) -> (Option<String>, &str) {
     }
 }
 
-/// Whether a number without a label is written as numbers of its plan are: in their groups, or with the digit that is dialled first.
+/// Whether an unlabelled number is written as its numbering plan writes numbers: in the same groups
+/// or with the national prefix.
 fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Region) -> bool {
     let own = lengths(groups);
     let is_premium = number.kind == Some("premium_rate");
     if groups.len() < 2 {
-        // A mobile number in one piece is known by its prefix and its length.
+        // A mobile number without separators is recognised by prefix and length.
         return home.national_prefix() == "0"
             && digits.starts_with('0')
             && number.kind == Some("mobile")
@@ -426,10 +402,10 @@ fn is_written_there(groups: &[Group], digits: &str, number: &Number, home: Regio
         .iter()
         .all(|group| group.gap.chars().count() <= 3)
         && own.iter().all(|&length| length <= 8);
-    // `8 612 48 317` in Lithuania; a nought is telling enough in two groups.
+    // `8 612 48 317` in Lithuania; with a leading zero, two groups suffice.
     let is_eight = home.prefix_pattern().contains('8') && digits.starts_with('8') && own.len() > 2;
-    let is_telling = is_eight || is_prefixed && digits.starts_with('0');
-    if is_telling && is_calm && !own.iter().all(|&length| length == 1) {
+    let is_sufficient = is_eight || is_prefixed && digits.starts_with('0');
+    if is_sufficient && is_calm && !own.iter().all(|&length| length == 1) {
         return true;
     }
     let written: Vec<usize> = number

@@ -1,6 +1,6 @@
-//! What stands right beside digits and makes them a part of something else.
+//! Characters next to digits that make them part of something else.
 
-/// Whether the run goes on to the left in a way that makes it part of something else: a word, a path, a decimal.
+/// Whether the digits continue a word, a path or a decimal number on their left.
 pub(super) fn is_joined_before(before: &str) -> bool {
     let mut characters = before.chars().rev();
     let Some(last) = characters.next() else {
@@ -19,7 +19,7 @@ pub(super) fn is_joined_before(before: &str) -> bool {
         && !(last == '.' && second.is_some_and(char::is_alphabetic))
 }
 
-/// Whether the letters in brackets before a number are those of a passport or the like: `(DE 05 4417283)`.
+/// Whether letters in brackets mark a document number: `(DE 05 4417283)`.
 pub(super) fn is_document(before: &str) -> bool {
     let Some(word) = before.strip_suffix([' ', '\u{a0}']) else {
         return false;
@@ -47,7 +47,7 @@ pub(super) fn is_joined_after(after: &str) -> bool {
     }
 }
 
-/// Scripts that set their words apart by spaces.
+/// Whether a character is of a script that separates words by spaces.
 pub(super) fn is_latin(character: char) -> bool {
     (character as u32) < 0x0530
 }

@@ -1,4 +1,5 @@
-//! Which countries the numbers of a page are of: what the caller says, then what the page says of itself, the surest first.
+//! The countries that the numbers of a page may belong to: from the caller's options, then from the
+//! page, strongest evidence first.
 
 use trawl_sdk::embedded::string;
 use url::Url;
@@ -6,108 +7,19 @@ use url::Url;
 use super::Region;
 use crate::page::Page;
 
-/// Most countries that are tried.
+/// Maximum number of countries that are tried.
 const HOMES_MAX: usize = 5;
 
-/// Top-level domains of countries that are used for their sound.
+/// Country-code top-level domains that are used generically.
 const SOUND: [&str; 18] = [
     "ai", "am", "cc", "cd", "co", "dj", "fm", "gg", "im", "io", "la", "ly", "me", "sh", "so", "to",
     "tv", "ws",
 ];
 
-/// The country that a language without a region is mostly spoken in, on the web.
-const LANGUAGES: [(&str, &str); 38] = [
-    ("de", "DE"),
-    ("fr", "FR"),
-    ("it", "IT"),
-    ("es", "ES"),
-    ("nl", "NL"),
-    ("pt", "PT"),
-    ("pl", "PL"),
-    ("sv", "SE"),
-    ("da", "DK"),
-    ("nb", "NO"),
-    ("no", "NO"),
-    ("nn", "NO"),
-    ("fi", "FI"),
-    ("cs", "CZ"),
-    ("sk", "SK"),
-    ("hu", "HU"),
-    ("ro", "RO"),
-    ("bg", "BG"),
-    ("el", "GR"),
-    ("tr", "TR"),
-    ("ru", "RU"),
-    ("uk", "UA"),
-    ("he", "IL"),
-    ("ja", "JP"),
-    ("ko", "KR"),
-    ("zh", "CN"),
-    ("th", "TH"),
-    ("vi", "VN"),
-    ("id", "ID"),
-    ("hr", "HR"),
-    ("sl", "SI"),
-    ("sr", "RS"),
-    ("lt", "LT"),
-    ("lv", "LV"),
-    ("et", "EE"),
-    ("is", "IS"),
-    ("ga", "IE"),
-    ("en", "US"),
-];
+// `LANGUAGES`: the country of a language code; `NAMES`: the country of a lower-case country name.
+include!(concat!(env!("OUT_DIR"), "/countries.rs"));
 
-/// Names of countries as addresses end with them.
-const NAMES: [(&str, &str); 46] = [
-    ("germany", "DE"),
-    ("deutschland", "DE"),
-    ("austria", "AT"),
-    ("österreich", "AT"),
-    ("switzerland", "CH"),
-    ("schweiz", "CH"),
-    ("suisse", "CH"),
-    ("france", "FR"),
-    ("italy", "IT"),
-    ("italia", "IT"),
-    ("spain", "ES"),
-    ("españa", "ES"),
-    ("portugal", "PT"),
-    ("netherlands", "NL"),
-    ("nederland", "NL"),
-    ("belgium", "BE"),
-    ("belgique", "BE"),
-    ("belgië", "BE"),
-    ("united kingdom", "GB"),
-    ("england", "GB"),
-    ("scotland", "GB"),
-    ("ireland", "IE"),
-    ("united states", "US"),
-    ("usa", "US"),
-    ("canada", "CA"),
-    ("australia", "AU"),
-    ("new zealand", "NZ"),
-    ("india", "IN"),
-    ("japan", "JP"),
-    ("poland", "PL"),
-    ("polska", "PL"),
-    ("sweden", "SE"),
-    ("sverige", "SE"),
-    ("denmark", "DK"),
-    ("danmark", "DK"),
-    ("norway", "NO"),
-    ("norge", "NO"),
-    ("finland", "FI"),
-    ("suomi", "FI"),
-    ("brazil", "BR"),
-    ("brasil", "BR"),
-    ("mexico", "MX"),
-    ("méxico", "MX"),
-    ("singapore", "SG"),
-    ("south africa", "ZA"),
-    ("united arab emirates", "AE"),
-];
-
-/// The countries to try, surest first, without repeats.
+/// The countries to try, strongest evidence first, without duplicates.
 pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
     let mut homes = Homes::default();
     homes.add(option);
@@ -131,19 +43,22 @@ pub(crate) fn homes(page: &Page<'_>, option: Option<&str>) -> Vec<Region> {
     for name in countries_named(page.text()) {
         homes.add(Some(name));
     }
-    let spoken = LANGUAGES.iter().find(|(code, _)| *code == language);
-    homes.add(spoken.map(|(_, country)| *country));
+    homes.add(country_of(LANGUAGES, language));
     homes.found
 }
 
-/// The code of a country's name.
+/// The country code of a country name.
 pub(crate) fn code_of(name: &str) -> Option<&'static str> {
     let name = name.trim().to_lowercase();
-    let known = NAMES.iter().find(|(known, _)| *known == name);
-    known.map(|(_, code)| *code)
+    country_of(NAMES, &name)
 }
 
-/// Countries whose names end a line of the text, or stand behind its last comma, as in addresses.
+fn country_of(table: &'static [(&str, &'static str)], key: &str) -> Option<&'static str> {
+    let place = table.binary_search_by_key(&key, |(own, _)| *own).ok()?;
+    Some(table[place].1)
+}
+
+/// Countries named at the end of a line or after its last comma, as in postal addresses.
 fn countries_named(text: &str) -> impl Iterator<Item = &'static str> {
     let ends = text
         .lines()

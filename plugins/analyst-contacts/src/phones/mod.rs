@@ -1,9 +1,9 @@
-//! Phone numbers of a page: found by cheap signs first, then checked against the numbering plan of their country.
+//! Phone numbers of a page: candidates from cheap checks, validated against the numbering plan of
+//! their country.
 
 mod candidates;
 mod edges;
 pub(crate) mod hint;
-mod label_words;
 mod labels;
 mod number;
 mod pattern;
@@ -22,13 +22,13 @@ use candidates::{Candidate, Trust};
 pub(crate) use number::Number;
 pub(crate) use region::Region;
 
-/// Most numbers of one page; a directory with more is not lost, its first ones are kept.
+/// Maximum number of phone numbers on one page; the first ones are reported.
 const PHONES_MAX: usize = 500;
 
-/// Most candidates of one page that are checked.
+/// Maximum number of candidates on one page that are validated.
 const CANDIDATES_MAX: usize = 5_000;
 
-/// The phone numbers of a page, in page order: links and structured data first, as they are said to be numbers.
+/// Finds the phone numbers of a page in page order, those of links and structured data first.
 pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Phone> {
     let mut phones = Phones::default();
     for (value, kind) in page.declared_phones() {
@@ -43,7 +43,7 @@ pub(crate) fn find(page: &Page<'_>, homes: &[Region]) -> Vec<Phone> {
     phones.found
 }
 
-/// The text without the signs for a carrier of the caller's choice: `(0xx41) 3024-7185` in Brazil.
+/// The text without placeholders for a long-distance carrier: `(0xx41) 3024-7185` in Brazil.
 fn without_carriers<'t>(text: &'t str, homes: &[Region]) -> Cow<'t, str> {
     let signs = ["0xx", "0XX", "0**"];
     let is_used = homes.iter().any(|home| home.code() == "BR")
@@ -57,7 +57,7 @@ fn without_carriers<'t>(text: &'t str, homes: &[Region]) -> Cow<'t, str> {
     Cow::Owned(plain)
 }
 
-/// Numbers by E.164 form, in the order found.
+/// Phone numbers without duplicates, in the order found.
 #[derive(Default)]
 struct Phones {
     found: Vec<Phone>,
@@ -67,7 +67,7 @@ struct Phones {
 impl Phones {
     fn take(&mut self, candidate: &Candidate, homes: &[Region]) {
         for (number, extension) in candidate.numbers(homes) {
-            // `00 00 00 00` stands where a form shows how a number is written.
+            // `00 00 00 00` is a sample in a form.
             let digits = number.e164();
             let mut last = digits.bytes().rev();
             let first = last.next();
@@ -104,7 +104,7 @@ impl Phones {
     }
 }
 
-/// Whether a number of a declared place or a model's answer can be read; for joining and for checks.
+/// Reads a number from a declared value or from the answer of a model.
 pub(crate) fn read(text: &str, homes: &[Region]) -> Option<Number> {
     let candidate = Candidate::declared(text, None)?;
     candidate
@@ -115,7 +115,7 @@ pub(crate) fn read(text: &str, homes: &[Region]) -> Option<Number> {
 }
 
 impl Trust {
-    /// Whether a number that no numbering plan lists may still be taken, its length being right.
+    /// Whether a number of the right length counts even if no numbering plan lists it.
     fn takes_possible(self) -> bool {
         matches!(self, Self::Declared | Self::Labelled)
     }

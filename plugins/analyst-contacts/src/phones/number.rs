@@ -1,30 +1,31 @@
-//! A phone number: read from digits, checked against the numbering plan of its region, written in E.164 and as people write it there.
+//! A phone number: parsed, validated against the numbering plan of its region, and formatted.
 
 use super::pattern::{groups_of, is_full, n_groups, prefix_of};
 use super::region::Region;
 
-/// Digits of a number without its calling code (ITU E.164: 15 with it; some plans have 17).
+/// Digits of a number without its calling code (15 with it in ITU E.164; some plans have 17).
 const NATIONAL_DIGITS_MAX: usize = 17;
 const NATIONAL_DIGITS_MIN: usize = 4;
 
-/// A number of some numbering plan.
+/// A number of a numbering plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// Without `+`.
+    /// Calling code without `+`.
     pub(crate) calling_code: &'static str,
     /// Digits after the calling code.
     pub(crate) national: String,
     /// ISO 3166 code of the region, or `001`.
     pub(crate) region: &'static str,
-    /// What it is for (see [`super::region::KINDS`], or `fixed_line_or_mobile`); `None` when no kind of the plan fits: the length may be
-    /// right, but nobody has such a number.
+    /// Type (see [`super::region::KINDS`], or `fixed_line_or_mobile`); `None` if the length is
+    /// possible but no type of the plan matches.
     pub(crate) kind: Option<&'static str>,
 }
 
 impl Number {
-    /// Reads digits with an optional `+` in front. A number without `+` is one of `home`.
+    /// Reads digits with an optional `+` in front; a number without it belongs to `home`.
     ///
-    /// `None` when the digits cannot be a number at all; a number whose [`kind`](Self::kind) is `None` could be one by its length.
+    /// `None` if the digits cannot be a number; a number whose [`kind`](Self::kind) is `None` is
+    /// possible by its length only.
     pub(crate) fn read(digits: &str, home: Option<Region>) -> Option<Self> {
         if let Some(international) = digits.strip_prefix('+') {
             return Self::abroad(international, home);
@@ -54,7 +55,8 @@ impl Number {
             let Some(&main) = regions.first() else {
                 continue;
             };
-            // The region at home knows its own short forms; otherwise the main region of the code speaks for all.
+            // The home region knows its own short forms; otherwise the main region of the code is
+            // used.
             let reader = home.filter(|home| home.calling_code() == calling_code);
             return Self::inside_of(&digits[length..], reader.unwrap_or(main), &regions);
         }
@@ -87,15 +89,15 @@ impl Number {
         })
     }
 
-    /// `+4930901820`.
+    /// The number in E.164 format: `+4930901820`.
     pub(crate) fn e164(&self) -> String {
         format!("+{}{}", self.calling_code, self.national)
     }
 
-    /// As it is written inside its region: `030 901820`.
+    /// The number in national format: `030 901820`.
     pub(crate) fn written(&self) -> String {
         let regions = Region::of_calling_code(self.calling_code);
-        // Forms stand with the main region of a calling code.
+        // Formats are listed with the main region of a calling code.
         let forms = regions
             .first()
             .into_iter()
@@ -114,7 +116,7 @@ impl Number {
     }
 }
 
-/// The digits without what is dialled in front of them inside a region, unless that would make no number of one.
+/// The digits without national prefix, unless only the digits with it are a valid number.
 fn without_prefix(digits: &str, region: Region) -> String {
     let pattern = region.prefix_pattern();
     let Some((length, groups)) = prefix_of(pattern, digits) else {
@@ -135,7 +137,7 @@ fn without_prefix(digits: &str, region: Region) -> String {
     cut
 }
 
-/// A form such as `$1 $2` with the groups put in.
+/// A format such as `$1 $2` with the groups filled in.
 fn fill(form: &str, digits: &str, groups: &super::pattern::Groups) -> String {
     let mut filled = String::with_capacity(form.len() + digits.len());
     let mut characters = form.chars();
@@ -160,7 +162,7 @@ fn kind_of(national: &str, region: Region) -> Option<&'static str> {
     let fits = |(_, lengths, pattern): &(&str, &str, &str)| {
         has_length(lengths, national) && is_full(pattern, national)
     };
-    // Special kinds lie inside the ordinary ranges in some plans, and say more.
+    // In some plans special types are subsets of the ordinary ranges, and more specific.
     let mut special = region.kinds().filter(|(name, ..)| !is_ordinary(name));
     if let Some((name, ..)) = special.find(|kind| fits(kind)) {
         return Some(name);

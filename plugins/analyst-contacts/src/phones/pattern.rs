@@ -1,21 +1,21 @@
-//! The patterns of numbering plans: digits, classes, groups, alternatives, `?`, `{n}`, `{n,m}` and `$`. They are matched where they stand, so that
-//! a fresh instance has nothing to build.
+//! The patterns of numbering plans: digits, classes, groups, alternatives, `?`, `{n}`, `{n,m}` and
+//! `$`. They are matched without compilation, as each call has a fresh instance.
 
-/// Most groups of a pattern whose text is kept.
+/// Maximum number of capturing groups of a pattern.
 const GROUPS_MAX: usize = 6;
 
-/// Where the groups of a pattern matched: start and end in the text.
+/// The matches of capturing groups: start and end in the text.
 pub(super) type Groups = [Option<(usize, usize)>; GROUPS_MAX];
 
-/// What is called with the place up to which the text matched.
+/// The continuation, called with the end of the match so far.
 type Then<'c> = &'c mut dyn FnMut(usize, &mut Groups) -> bool;
 
-/// Whether the pattern matches the whole of `digits`.
+/// Whether the pattern matches all of `digits`.
 pub(super) fn is_full(pattern: &str, digits: &str) -> bool {
     !pattern.is_empty() && groups_of(pattern, digits).is_some()
 }
 
-/// The groups, when the pattern matches the whole of `digits`.
+/// The groups if the pattern matches all of `digits`.
 pub(super) fn groups_of(pattern: &str, digits: &str) -> Option<Groups> {
     let matcher = Matcher::new(pattern, digits);
     let mut found = None;
@@ -35,7 +35,7 @@ pub(super) fn groups_of(pattern: &str, digits: &str) -> Option<Groups> {
     found
 }
 
-/// Length of what the pattern matches at the start of `digits`, and its groups.
+/// The length of the match at the start of `digits`, and its groups.
 pub(super) fn prefix_of(pattern: &str, digits: &str) -> Option<(usize, Groups)> {
     if pattern.is_empty() {
         return None;
@@ -55,7 +55,7 @@ pub(super) fn prefix_of(pattern: &str, digits: &str) -> Option<(usize, Groups)> 
     found
 }
 
-/// How many groups of the pattern keep their text.
+/// The number of capturing groups of the pattern.
 pub(super) fn n_groups(pattern: &str) -> usize {
     n_opened(pattern.as_bytes())
 }
@@ -82,7 +82,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Tries the alternatives between two places of the pattern.
+    /// Tries the alternatives of a range of the pattern.
     fn any(
         &self,
         start: usize,
@@ -104,7 +104,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// End of the alternative that begins at `from`.
+    /// The end of the alternative that starts at `from`.
     fn alternative_end(&self, from: usize, end: usize) -> usize {
         let mut place = from;
         while place < end && self.pattern[place] != b'|' {
@@ -113,7 +113,7 @@ impl<'a> Matcher<'a> {
         place
     }
 
-    /// End of the character, class or group at `place`.
+    /// The end of the character, class or group at `place`.
     fn atom_end(&self, place: usize, end: usize) -> usize {
         match self.pattern[place] {
             b'\\' => (place + 2).min(end),
@@ -157,7 +157,7 @@ impl<'a> Matcher<'a> {
         self.repeat((from, atom_end), (least, most), at, groups, &mut rest)
     }
 
-    /// How often the atom before `place` may stand, and where the pattern goes on.
+    /// The bounds of the quantifier after an atom, and its end.
     fn quantifier(&self, place: usize, to: usize) -> (usize, usize, usize) {
         match self.pattern.get(place) {
             Some(b'?') if place < to => (0, 1, place + 1),
@@ -187,7 +187,7 @@ impl<'a> Matcher<'a> {
         if most > 0 {
             let before = *groups;
             let bounds = (least.saturating_sub(1), most - 1);
-            // `$` moves nothing on, but stands only once.
+            // `$` consumes nothing, so it cannot repeat.
             let mut again = |next: usize, groups: &mut Groups| {
                 (next > at || most == 1) && self.repeat(atom, bounds, next, groups, then)
             };
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_as_long_as_they_can_be() {
+    fn groups_are_greedy() {
         let groups = groups_of(r"(\d{2})(\d{3,13})", "30901820").unwrap();
         assert_eq!(groups[..2], [Some((0, 2)), Some((2, 8))]);
         let (length, groups) = prefix_of(r"([2-9]\d{6})$|1", "5551234").unwrap();

@@ -1,12 +1,12 @@
-//! The numbering plans of the world, read line by line from a table as they are asked for.
+//! The numbering plans of the world, read from a table on demand.
 
-/// One region a line; see the first line for where it comes from.
-const TABLE: &str = include_str!("regions.tsv");
+/// One region per line; the first line names the source.
+const TABLE: &str = include_str!("../../data/tables/numbering_plans.tsv");
 
 const N_LINES: usize = count_lines(TABLE.as_bytes());
 
-/// Where each line of the table begins, and where the last one ends: every number on a page looks for its region, and a guest keeps
-/// nothing between pages.
+/// Offsets of the lines of the table, computed at compile time: each number on a page looks up its
+/// region, and each call has a fresh instance.
 static STARTS: [u32; N_LINES + 1] = starts(TABLE.as_bytes());
 
 const fn count_lines(table: &[u8]) -> usize {
@@ -31,7 +31,7 @@ const fn starts(table: &[u8]) -> [u32; N_LINES + 1] {
     starts
 }
 
-/// What a number is for, in the order of the table's columns.
+/// Types of numbers in the order of the table columns.
 pub(crate) const KINDS: [&str; 8] = [
     "fixed_line",
     "mobile",
@@ -43,7 +43,7 @@ pub(crate) const KINDS: [&str; 8] = [
     "uan",
 ];
 
-/// Columns in front of those of [`KINDS`].
+/// Number of columns in front of those of [`KINDS`].
 const COLUMNS_BEFORE_KINDS: usize = 9;
 
 /// The numbering plan of one region.
@@ -52,7 +52,7 @@ pub(crate) struct Region {
     line: &'static str,
 }
 
-/// How numbers are written inside a region: the pattern of the whole, what it must begin with, the form.
+/// A national format: pattern of the number, pattern of its leading digits, format string.
 pub(super) struct Form {
     pub(super) pattern: &'static str,
     pub(super) leading: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct Form {
 }
 
 impl Region {
-    /// Every region, by code.
+    /// All regions in the order of their codes.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let lines = STARTS.windows(2).skip(1);
         lines.map(|ends| Self {
@@ -68,12 +68,12 @@ impl Region {
         })
     }
 
-    /// The region of an ISO 3166 code of two letters, upper case.
+    /// The region of an ISO 3166-1 alpha-2 code in upper case.
     pub(crate) fn of(code: &str) -> Option<Self> {
         Self::all().find(|region| region.code() == code)
     }
 
-    /// The regions that share a calling code, the main one first.
+    /// The regions of a calling code, the main one first.
     pub(super) fn of_calling_code(calling_code: &str) -> Vec<Self> {
         let mut regions: Vec<Self> = Self::all()
             .filter(|region| region.calling_code() == calling_code)
@@ -86,7 +86,7 @@ impl Region {
         self.line.split('\t').nth(index).unwrap_or_default()
     }
 
-    /// ISO 3166 code, or `001` for numbers of no country.
+    /// ISO 3166-1 alpha-2 code, or `001` for numbers of no country.
     pub(crate) fn code(self) -> &'static str {
         self.line.split('\t').next().unwrap_or_default()
     }
@@ -100,17 +100,17 @@ impl Region {
         self.column(2) == "1"
     }
 
-    /// Pattern of what is dialled before a number abroad.
+    /// Pattern of the international prefix.
     pub(super) fn international_prefix(self) -> &'static str {
         self.column(3)
     }
 
-    /// What is dialled before a number inside the region; empty for nothing.
+    /// National prefix; empty for none.
     pub(crate) fn national_prefix(self) -> &'static str {
         self.column(4)
     }
 
-    /// Pattern of what is cut from the front of a number as it is written inside the region.
+    /// Pattern of the national prefix in front of a number.
     pub(super) fn prefix_pattern(self) -> &'static str {
         match self.column(5) {
             "" => self.national_prefix(),
@@ -118,22 +118,22 @@ impl Region {
         }
     }
 
-    /// What takes the place of the cut part when its last group matched.
+    /// Replacement for the prefix if its last group matched.
     pub(super) fn prefix_form(self) -> &'static str {
         self.column(6)
     }
 
-    /// Pattern of the first digits of the numbers of this region, when others share its calling code.
+    /// Pattern of the leading digits if other regions share the calling code.
     pub(super) fn leading(self) -> &'static str {
         self.column(7)
     }
 
-    /// Pattern of every number of the region.
+    /// Pattern of all numbers of the region.
     pub(super) fn general(self) -> &'static str {
         self.column(8)
     }
 
-    /// Kinds of numbers: name, lengths (separated by commas), pattern.
+    /// Types of numbers: name, lengths separated by commas, pattern.
     pub(super) fn kinds(self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
         let columns = self.line.split('\t').skip(COLUMNS_BEFORE_KINDS);
         KINDS.iter().zip(columns).filter_map(|(name, column)| {
@@ -142,7 +142,7 @@ impl Region {
         })
     }
 
-    /// The ways numbers are written, the first that fits being used.
+    /// National formats; the first match is used.
     pub(super) fn forms(self) -> impl Iterator<Item = Form> {
         let forms = self.column(COLUMNS_BEFORE_KINDS + KINDS.len());
         forms.split('@').filter_map(|form| {

@@ -1,17 +1,18 @@
-//! Groups of digits, and shapes of them that are something else than a phone number.
+//! Groups of digits, and forms of groups that are no phone numbers.
 
-/// Digits without a break.
+/// Consecutive digits.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// ASCII digits, with `+` in front when it stands there.
+    /// ASCII digits, with the `+` in front of them.
     pub(super) digits: String,
-    /// What stands between the group and the one before, `(` and `)` among it.
+    /// The separators between the previous group and this one, including brackets.
     pub(super) gap: String,
-    /// Where it ends in the text.
+    /// End offset in the text.
     pub(super) end: usize,
 }
 
-/// The digits of groups; a `(0)` after a calling code is not dialled with it, the number's plan knows what to do with the zero.
+/// The digits of all groups. The zero of `(0)` after a calling code stays: the numbering plan
+/// handles it.
 pub(super) fn joined(groups: &[Group]) -> String {
     groups.iter().map(|group| group.digits.as_str()).collect()
 }
@@ -35,7 +36,8 @@ pub(super) fn is_year(group: &Group) -> bool {
     group.digits.len() == 4 && (1900..2100).contains(&value(group))
 }
 
-/// `12.03.2024`, `2024-03-12`, `3/7/2025`, also with a time or another number behind it.
+/// Whether the groups are a date, maybe with a time or a number after it: `12.03.2024`,
+/// `2024-03-12`, `3/7/2025`.
 pub(super) fn is_date(groups: &[Group]) -> bool {
     let [first, second, third, ..] = groups else {
         return false;
@@ -48,12 +50,12 @@ pub(super) fn is_date(groups: &[Group]) -> bool {
     is_tight(second) && is_tight(third) && (is_year_last || is_year_first)
 }
 
-/// `1990-2020`.
+/// Whether the groups are a range of years: `1990-2020`.
 pub(super) fn is_years(groups: &[Group]) -> bool {
     groups.len() == 2 && groups.iter().all(is_year)
 }
 
-/// `9.00-17.30`.
+/// Whether the groups are opening hours: `9.00-17.30`.
 pub(super) fn is_hours(groups: &[Group]) -> bool {
     let [from, from_minutes, to, to_minutes] = groups else {
         return false;
@@ -68,13 +70,13 @@ pub(super) fn is_hours(groups: &[Group]) -> bool {
     is_time(from, from_minutes) && is_time(to, to_minutes) && to.gap.contains('-')
 }
 
-/// ISBN of 13 digits.
+/// Whether the groups are an ISBN-13.
 pub(super) fn is_book(groups: &[Group]) -> bool {
     let digits = joined(groups);
     digits.len() == 13 && (digits.starts_with("978") || digits.starts_with("979"))
 }
 
-/// `192.168.10.24`, and versions like it.
+/// Whether the groups are an IP address or a version: `192.168.10.24`.
 pub(super) fn is_machine(groups: &[Group]) -> bool {
     let is_short = |group: &Group| group.digits.len() <= 3 && value(group) < 256;
     groups.len() == 4
@@ -82,7 +84,7 @@ pub(super) fn is_machine(groups: &[Group]) -> bool {
         && groups[1..].iter().all(|group| group.gap == ".")
 }
 
-/// `1.250.000`, `1 250 000`.
+/// Whether the groups are a number with thousands separators: `1.250.000`, `1 250 000`.
 pub(super) fn is_thousands(groups: &[Group]) -> bool {
     let first = &groups[0];
     let is_first = (1..=3).contains(&first.digits.len())
@@ -99,7 +101,7 @@ pub(super) fn is_thousands(groups: &[Group]) -> bool {
         && (groups[1].gap == "." || first.digits.len() < 3)
 }
 
-/// `47.26921`: a number with decimals.
+/// Whether the groups are a decimal number: `47.26921`.
 pub(super) fn is_decimal(groups: &[Group]) -> bool {
     groups.len() == 2
         && groups[1].gap == "."

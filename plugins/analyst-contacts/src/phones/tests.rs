@@ -22,7 +22,7 @@ fn in_text(text: &str, home: &str) -> Vec<String> {
 }
 
 #[test]
-fn numbers_are_found_in_the_ways_of_their_countries() {
+fn numbers_are_found_in_national_notation() {
     for (home, text, expected) in [
         ("DE", "Tel.: 0341 / 12 34 567-0", "+4934112345670"),
         ("DE", "Telefon\n030 901820", "+4930901820"),
@@ -104,7 +104,7 @@ fn other_numbers_are_not_phones() {
 }
 
 #[test]
-fn a_number_has_its_form_at_home_and_its_kind() {
+fn numbers_have_a_national_format_and_a_type() {
     for (text, e164, written, region, kind) in [
         (
             "+49 30 901820",
@@ -167,7 +167,7 @@ fn a_number_has_its_form_at_home_and_its_kind() {
 }
 
 #[test]
-fn declared_numbers_need_no_form() {
+fn declared_numbers_need_no_separators() {
     let homes = homes(&["US"]);
     for (text, expected) in [
         ("tel:2075550142", "+12075550142"),
@@ -182,11 +182,12 @@ fn declared_numbers_need_no_form() {
     }
 }
 
-/// One number of every kind of every region, as libphonenumber gives them for examples: region, calling code, kind, digits.
-const EXAMPLES: &str = include_str!("examples.tsv");
+/// One example of each type of number in each region, from libphonenumber: region, calling code,
+/// type, digits.
+const EXAMPLES: &str = include_str!("../../data/tables/numbering_plan_examples.tsv");
 
 #[test]
-fn examples_of_every_plan_are_read_and_written_back() {
+fn examples_of_every_plan_survive_a_round_trip() {
     for line in EXAMPLES.lines() {
         let columns: Vec<&str> = line.split('\t').collect();
         let [region, code, kind, digits] = columns[..] else {
@@ -195,12 +196,12 @@ fn examples_of_every_plan_are_read_and_written_back() {
         let e164 = format!("+{code}{digits}");
         let number = Number::read(&e164, None).unwrap_or_else(|| panic!("{line}"));
         assert_eq!(number.e164(), e164, "{line}");
-        // Regions that share a calling code may share numbers, and a plan's first fitting kind names them.
+        // Regions that share a calling code may share numbers; the first matching plan names them.
         assert!(
             number.kind.is_some() || matches!(kind, "pager" | "voicemail"),
             "{line}"
         );
-        // What is written for people at home is read back.
+        // The national format is read back.
         let home = Region::of(region).filter(|home| home.code() != "001");
         let back = Number::read(
             &digits_of(&number.written()),

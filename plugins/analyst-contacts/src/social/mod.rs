@@ -1,6 +1,8 @@
-//! Profiles on social networks: links to somebody's page there, not links that share this page.
+//! Profiles on social networks, as opposed to links that share the page.
 
 mod networks;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 
@@ -11,10 +13,10 @@ use crate::found::Social;
 use crate::page::Page;
 use networks::{NETWORKS, Network};
 
-/// Most profiles of one page.
+/// Maximum number of profiles on one page.
 const PROFILES_MAX: usize = 200;
 
-/// The profiles that a page links to or names in its structured data.
+/// Finds the profiles that a page links to or lists in its structured data.
 pub(crate) fn find(page: &Page<'_>) -> Vec<Social> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
@@ -51,7 +53,7 @@ pub(crate) fn find(page: &Page<'_>) -> Vec<Social> {
     found
 }
 
-/// The profile that an address is of, in one form.
+/// The profile behind a URL, with its canonical URL.
 pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     let host = url.host_str()?.to_ascii_lowercase();
     let parts: Vec<&str> = url
@@ -75,7 +77,7 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     }
     let folder = network.under.iter().find(|under| **under == first);
     let (path, handle) = match folder {
-        // A page of Facebook has its number behind its name.
+        // The URL of a Facebook page has an ID after the name.
         Some(&"pages" | &"people") if network.name == "facebook" => {
             (parts.get(..parts.len().min(3))?.join("/"), *parts.get(1)?)
         }
@@ -101,7 +103,7 @@ pub(crate) fn profile(url: &Url, is_me: bool) -> Option<Social> {
     })
 }
 
-/// Whether a host is one of a network's, with countries' own hosts: `uk.linkedin.com`.
+/// Whether a host belongs to a network, including country subdomains such as `uk.linkedin.com`.
 fn is_of(network: &Network, host: &str) -> bool {
     let by_country = |domain: &str| {
         let country = host
@@ -115,7 +117,7 @@ fn is_of(network: &Network, host: &str) -> bool {
             && by_country(network.also[0]))
 }
 
-/// Addresses that are profiles by their query: an outer `None` when the address is none of these.
+/// Profiles identified by the query of a URL; the outer `None` means that the URL has another form.
 fn special(url: &Url, host: &str, parts: &[&str]) -> Option<Option<Social>> {
     let query = |name: &str| {
         url.query_pairs()
@@ -155,7 +157,8 @@ fn special(url: &Url, host: &str, parts: &[&str]) -> Option<Option<Social>> {
     None
 }
 
-/// Profiles of Mastodon and its kin stand on thousands of hosts: `/@name` with `rel=me`, or a host that says what it is.
+/// Mastodon and compatible servers have thousands of hosts: a profile is `/@name` with `rel=me`, or
+/// on a host named after the software.
 fn mastodon(host: &str, parts: &[&str], is_me: bool) -> Option<Social> {
     let [handle] = parts else {
         return None;
@@ -179,14 +182,14 @@ fn mastodon(host: &str, parts: &[&str], is_me: bool) -> Option<Social> {
     })
 }
 
-/// Whether the first part of a path is a profile's name.
+/// Whether the first path segment is a handle.
 fn is_handle(network: &str, first: &str, n_parts: usize) -> bool {
     let needs_sign =
         matches!(network, "tiktok" | "threads" | "medium") || network == "youtube" && n_parts > 1;
     if needs_sign && !first.starts_with('@') {
         return false;
     }
-    // A repository is not its owner's page, but names the owner; a post of others is no profile.
+    // The URL of a repository or a post is no profile.
     let is_page = n_parts == 1
         || matches!(
             network,
@@ -198,128 +201,4 @@ fn is_handle(network: &str, first: &str, n_parts: usize) -> bool {
 fn handle_of(name: &str) -> Option<String> {
     let name = crate::page::percent_decoded(name);
     (!name.is_empty()).then_some(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn profiles_have_one_form() {
-        for (address, expected) in [
-            (
-                "https://facebook.com/acme/?ref=bookmarks",
-                "facebook https://www.facebook.com/acme",
-            ),
-            (
-                "https://m.facebook.com/profile.php?id=100",
-                "facebook https://www.facebook.com/profile.php?id=100",
-            ),
-            (
-                "https://www.facebook.com/pages/Acme/123/",
-                "facebook https://www.facebook.com/pages/Acme/123",
-            ),
-            (
-                "http://instagram.com/acme.de/?hl=de",
-                "instagram https://www.instagram.com/acme.de",
-            ),
-            ("https://twitter.com/acme", "x https://x.com/acme"),
-            (
-                "https://de.linkedin.com/company/acme/about/",
-                "linkedin https://www.linkedin.com/company/acme",
-            ),
-            (
-                "https://www.linkedin.com/in/jo-do-1?trk=x",
-                "linkedin https://www.linkedin.com/in/jo-do-1",
-            ),
-            (
-                "https://www.youtube.com/@acme/videos",
-                "youtube https://www.youtube.com/@acme",
-            ),
-            (
-                "https://youtube.com/channel/UCabc",
-                "youtube https://www.youtube.com/channel/UCabc",
-            ),
-            (
-                "https://www.tiktok.com/@acme?lang=de",
-                "tiktok https://www.tiktok.com/@acme",
-            ),
-            (
-                "https://www.pinterest.de/acme/",
-                "pinterest https://www.pinterest.com/acme",
-            ),
-            ("https://github.com/acme", "github https://github.com/acme"),
-            (
-                "https://www.xing.com/pages/acme",
-                "xing https://www.xing.com/pages/acme",
-            ),
-            ("https://vk.com/acme", "vk https://vk.com/acme"),
-            ("https://t.me/acme_bot", "telegram https://t.me/acme_bot"),
-            (
-                "https://wa.me/4915112345678?text=hi",
-                "whatsapp https://wa.me/4915112345678",
-            ),
-            (
-                "https://api.whatsapp.com/send?phone=%2B49151123",
-                "whatsapp https://wa.me/49151123",
-            ),
-            ("https://discord.gg/abc", "discord https://discord.gg/abc"),
-            (
-                "https://discord.com/invite/abc",
-                "discord https://discord.com/invite/abc",
-            ),
-            (
-                "https://www.threads.net/@acme",
-                "threads https://www.threads.net/@acme",
-            ),
-            (
-                "https://bsky.app/profile/acme.bsky.social",
-                "bluesky https://bsky.app/profile/acme.bsky.social",
-            ),
-            (
-                "https://medium.com/@acme",
-                "medium https://medium.com/@acme",
-            ),
-            (
-                "https://mastodon.social/@acme",
-                "mastodon https://mastodon.social/@acme",
-            ),
-        ] {
-            let social = profile(&Url::parse(address).unwrap(), false).unwrap();
-            assert_eq!(
-                format!("{} {}", social.network, social.url),
-                expected,
-                "{address}"
-            );
-        }
-    }
-
-    #[test]
-    fn links_that_share_or_lead_elsewhere_are_no_profiles() {
-        for address in [
-            "https://www.facebook.com/sharer/sharer.php?u=x",
-            "https://twitter.com/intent/tweet?text=x",
-            "https://x.com/share?url=x",
-            "https://www.linkedin.com/shareArticle?url=x",
-            "https://www.linkedin.com/",
-            "https://www.youtube.com/watch?v=abc",
-            "https://pinterest.com/pin/create/button/?url=x",
-            "https://t.me/share/url?url=x",
-            "https://wa.me/?text=x",
-            "https://api.whatsapp.com/send?text=x",
-            "https://github.com/features",
-            "https://github.com/acme/toolkit",
-            "https://medium.com/acme/some-post",
-            "https://vk.com/share.php?url=x",
-            "https://example.com/@acme",
-            "https://bsky.app/intent/compose",
-            "https://x.com/acme/status/12",
-        ] {
-            assert_eq!(
-                profile(&Url::parse(address).unwrap(), false),
-                None,
-                "{address}"
-            );
-        }
-    }
 }

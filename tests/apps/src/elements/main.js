@@ -1,4 +1,4 @@
-// Elements of our own with open shadow roots: named slots, slots with a text of their own, one element inside the other.
+// Custom elements with open shadow roots: named slots, slots with fallback content, nested elements.
 import { api, element } from '../api.js';
 
 class LampCard extends HTMLElement {
@@ -27,7 +27,7 @@ customElements.define('lamp-shelf', LampShelf);
 const { items } = await api('items');
 const cards = items.slice(0, 3).map((item) => {
   const card = element('lamp-card', {}, element('span', { slot: 'name' }, item.name), element('p', {}, item.text));
-  // The last one has no price: its slot shows its own text.
+  // The last one has no price: its slot shows the fallback content.
   if (item.id < 3) card.append(element('span', { slot: 'price' }, `${item.euros} euros a piece.`));
   return card;
 });

@@ -1,4 +1,4 @@
-// An endless list: the next page of it is fetched each time its end comes in sight.
+// An infinite list: the next page is fetched whenever its end becomes visible.
 import { api, element } from '../api.js';
 
 const list = element('ol');
@@ -7,11 +7,11 @@ document.getElementById('app').append(element('h1', {}, 'Letters to the shop'), 
 
 let page = 0;
 
-/** Appends the next page; whether there is another after it. */
+/** Appends the next page and returns whether there is another one. */
 async function more() {
   page += 1;
   const { letters, pages, total } = await api(`letters/${page}`);
-  // High enough that one page of the list is higher than a window.
+  // One page of the list is taller than a window.
   list.append(...letters.map((text) => element('li', { style: 'height: 6rem' }, text)));
   const isLast = page === pages;
   end.textContent = isLast
@@ -22,7 +22,7 @@ async function more() {
 
 const sight = new IntersectionObserver(async (entries) => {
   if (!entries.at(-1).isIntersecting) return;
-  // Watched anew afterwards, so that an end which is still in sight is told again.
+  // Observed again afterwards, so that an end that is still visible is reported again.
   sight.unobserve(end);
   if (await more()) sight.observe(end);
 });

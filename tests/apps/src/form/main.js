@@ -1,4 +1,4 @@
-// A form that is answered on the page, after a fetch.
+// A form whose result appears on the page after a fetch.
 import { api, element } from '../api.js';
 
 const name = element('input', { id: 'name', name: 'name', required: '' });

@@ -1,4 +1,4 @@
-// A page with another page of the same origin in it.
+// A page with a frame of the same origin.
 import { element } from '../api.js';
 
 const frame = element('iframe', { src: '/frame/inner/', width: '600', height: '300' });

@@ -1,4 +1,4 @@
-// A list, a page for each of its items and a page in a bundle of its own, by a router on the history API.
+// A list, a page per item and a page in a separate bundle, with a router on the history API.
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BrowserRouter, Link, Route, Routes, useParams } from 'react-router';

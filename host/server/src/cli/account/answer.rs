@@ -1,4 +1,4 @@
-//! What a command prints: text for a person, JSON for a program.
+//! Output of the account commands: text for people, JSON for programs.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use trawl_control::{
 };
 use trawl_model::Nanodollars;
 
-/// What there is to print.
+/// The result of a command.
 pub(super) enum Answer {
     Reply(Reply),
     Statement(Statement),
@@ -72,14 +72,14 @@ impl Answer {
         match self {
             Self::Statement(statement) => statement.text(),
             Self::Reply(Reply::Created { account, api_key }) => format!(
-                "account  {}  {}\nbalance  {}\napi key  {api_key}\nThe key is shown only now.\n",
+                "account  {}  {}\nbalance  {}\napi key  {api_key}\nThe key is shown only once.\n",
                 account.account,
                 account.name,
                 money(account.balance)
             ),
             Self::Reply(Reply::Accounts(accounts)) => lines(accounts, account_line),
             Self::Reply(Reply::Account { account, keys }) => format!(
-                "{}\nset aside {}\n{}\n{}",
+                "{}\nreserved {}\n{}\n{}",
                 account_line(account),
                 money(account.held),
                 notices_text(account),
@@ -101,19 +101,19 @@ impl Answer {
             }) => format!(
                 "{} {}, bonus {}, balance {}\n",
                 if *is_repeat {
-                    "paid in before:"
+                    "already topped up:"
                 } else {
-                    "paid in"
+                    "topped up"
                 },
                 money(*amount),
                 money(*bonus),
                 money(account.balance)
             ),
             Self::Reply(Reply::Key { api_key }) => {
-                format!("api key  {api_key}\nThe key is shown only now.\n")
+                format!("api key  {api_key}\nThe key is shown only once.\n")
             }
             Self::Reply(Reply::WebhookSecret { secret }) => format!("{secret}\n"),
-            Self::Reply(Reply::Revoked {}) => "the key is ended\n".to_owned(),
+            Self::Reply(Reply::Revoked {}) => "key revoked\n".to_owned(),
             Self::Reply(Reply::Seats { account, charged }) => format!(
                 "{}\ncharged {}, balance {}\n",
                 account
@@ -136,7 +136,7 @@ impl Statement {
         self.sums.values().map(|sum| sum.entries as usize).sum()
     }
 
-    /// Sum of the amounts shown; for a statement without a window, the balance.
+    /// Sum of all amounts; equals the balance for a statement of the full period.
     pub(super) fn total(&self) -> i64 {
         self.sums.values().map(|sum| sum.amount).sum()
     }
@@ -160,7 +160,7 @@ impl Statement {
             format!("{kind:<8} {:>8} entries  {amount}\n", sum.entries)
         });
         let head = format!(
-            "{}  {}\nbalance {}, of it set aside {}\n\n",
+            "{}  {}\nbalance {}, reserved {}\n\n",
             self.account.account,
             self.account.name,
             money(self.account.balance),
@@ -206,9 +206,9 @@ fn key_line(key: &KeyView) -> String {
         Some(at) => format!("used {at}"),
         None => "never used".to_owned(),
     };
-    let ended = key.revoked.iter().map(|at| format!("  ended {at}"));
-    let line = format!("{}…  made {}  {used}", key.key, key.created);
-    let line = line + &ended.collect::<String>();
+    let revoked = key.revoked.iter().map(|at| format!("  revoked {at}"));
+    let line = format!("{}…  created {}  {used}", key.key, key.created);
+    let line = line + &revoked.collect::<String>();
     match key.name.as_str() {
         "" => line,
         name => format!("{line}  {name}"),
@@ -217,9 +217,9 @@ fn key_line(key: &KeyView) -> String {
 
 fn notices_text(account: &AccountView) -> String {
     match &account.notices {
-        None => "nobody is told when the balance runs low".to_owned(),
+        None => "no alert for a low balance".to_owned(),
         Some(notices) => format!(
-            "below {} and when it is empty, {} is told",
+            "alerts below {} and at zero to {}",
             money(notices.low_balance),
             notices.destination
         ),
@@ -240,7 +240,7 @@ fn usage_text(usage: &UsageView) -> String {
         .map(|(name, amount)| format!("  {name} {}", money(*amount)))
         .collect();
     format!(
-        "{who}\n  {} pages, {} failed, {} bytes, {}.{:06} seconds of CPU\n{costs}\n  paid in {}, bonus {}, seats {}",
+        "{who}\n  {} pages, {} failed, {} bytes, {}.{:06} seconds of CPU\n{costs}\n  topped up {}, bonus {}, seats {}",
         usage.pages,
         usage.failed,
         usage.bytes,
@@ -267,11 +267,11 @@ fn entry_line(entry: &EntryView) -> String {
 fn audit_text(audit: &AuditView) -> String {
     let counted = format!("{} accounts, {} entries", audit.accounts, audit.entries);
     if audit.disagreements.is_empty() {
-        return format!("{counted}: every balance is the sum of its entries\n");
+        return format!("{counted}: every balance equals the sum of its entries\n");
     }
     let wrong = lines(&audit.disagreements, |one| {
         format!(
-            "{}: balance {} but entries {}, set aside {} but entries {}",
+            "{}: balance {} but entries {}, reserved {} but entries {}",
             one.account,
             money(one.balance),
             money(one.entries_balance),

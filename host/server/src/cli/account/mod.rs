@@ -1,4 +1,5 @@
-//! `trawl account`: accounts, keys, paying in, statements. Asks the running server, or the store when there is none.
+//! `trawl account`: accounts, keys, top-ups, statements. Talks to the running server, or opens the
+//! store if none is running.
 
 mod answer;
 mod money;
@@ -10,16 +11,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::app;
-use crate::config::Config;
-use answer::{Answer, Statement};
 use trawl_control::{ControlError, Operator, Reply, Request, STATEMENT_ENTRIES_MAX};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
+use crate::app;
+use crate::config::Config;
+use answer::{Answer, Statement};
+
 pub(super) use money::{PricesArgs, UsageArgs, prices, usage};
 
-/// Accounts, their keys and their money.
+/// Accounts, their keys and their balances.
 #[derive(Debug, Args)]
 pub(super) struct AccountArgs {
     /// Data directory.
@@ -31,126 +33,128 @@ pub(super) struct AccountArgs {
         default_value = "data"
     )]
     data: PathBuf,
-    /// Answer in JSON; amounts are integers in nanodollars.
+    /// Print JSON; amounts are integers in nanodollars.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     command: AccountCommand,
 }
 
-/// What to do. ACCOUNT is an identifier or a name.
+/// The command. ACCOUNT is an identifier or a name.
 #[derive(Clone, Debug, Subcommand)]
 enum AccountCommand {
-    /// Make an account and its first API key, which is shown only now.
+    /// Create an account and its first API key, which is shown only once.
     Create {
-        /// A name of your choice.
+        /// Name of the account.
         name: String,
-        /// Dollars to start with; from $500 on they earn a bonus.
+        /// Initial top-up in dollars; $500 and more earn a bonus.
         #[arg(long, value_name = "USD", default_value = "0")]
         top_up: Nanodollars,
     },
-    /// Show every account with its balance.
+    /// List all accounts with their balances.
     List,
-    /// Show one account with its seats, its keys and who is told when its balance runs low.
+    /// Show an account with its seats, keys and balance alerts.
     Show {
-        /// Which.
+        /// The account.
         account: String,
     },
-    /// Pay in. $500 and more earn 5%, $2,000 and more 12%.
+    /// Top up an account. $500 and more earn a bonus of 5 %, $2,000 and more 12 %.
     TopUp {
-        /// Who is paid.
+        /// The account.
         account: String,
-        /// How much.
+        /// Dollars.
         #[arg(value_name = "USD", allow_negative_numbers = true)]
         amount: Nanodollars,
-        /// An id of the payment: paying in again under the same id changes nothing.
+        /// Id of the payment: a repeat with the same id has no effect.
         #[arg(long)]
         id: Option<String>,
     },
-    /// Make, show and end API keys.
+    /// Create, list and revoke API keys.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Buy seats, requests in flight at once under the Unlimited plan: by the month, from the balance.
+    /// Set the number of seats: concurrent requests of the Unlimited plan, paid monthly from the
+    /// balance.
     Seats {
-        /// For whom.
+        /// The account.
         account: String,
-        /// How many from now on. More are paid to the end of the period; fewer count from the next period on, 0 ends it then.
+        /// New number of seats. Additional seats are paid for the rest of the period; a reduction
+        /// takes effect with the next period, 0 ends the subscription then.
         #[arg(
             value_name = "N",
             required_unless_present_any = ["suspend", "resume"],
             conflicts_with_all = ["suspend", "resume"]
         )]
         seats: Option<u32>,
-        /// Stop their use.
+        /// Suspend the seats.
         #[arg(long, conflicts_with = "resume")]
         suspend: bool,
-        /// Let them be used again.
+        /// Resume suspended seats.
         #[arg(long)]
         resume: bool,
-        /// Configuration with their prices, as the server has it. A running server knows its own.
+        /// Configuration file with the prices of seats; a running server uses its own.
         #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// Show what the account's webhook events are signed with.
+    /// Show the secret that signs the account's webhook events.
     WebhookSecret {
-        /// Whose.
+        /// The account.
         account: String,
-        /// Make a new one first: events sent from now on are signed with it.
+        /// Replace the secret first: events sent from now on are signed with the new one.
         #[arg(long)]
         rotate: bool,
     },
-    /// Set who is told, by a webhook event, when the balance runs low and when it is empty.
+    /// Set the webhook that is called when the balance is low or empty.
     Notices {
-        /// Whose balance.
+        /// The account.
         account: String,
-        /// Address of the receiver.
+        /// Webhook URL.
         #[arg(long, value_name = "URL", required_unless_present = "off")]
         destination: Option<String>,
-        /// Told when the balance falls below so many dollars; only of an empty one when left out.
+        /// Alert when the balance falls below this many dollars (default: only when it is empty).
         #[arg(long, value_name = "USD", default_value = "0")]
         below: Nanodollars,
-        /// Tell nobody any more.
+        /// Turn the alerts off.
         #[arg(long, conflicts_with_all = ["destination", "below"])]
         off: bool,
     },
-    /// Show what was paid in and charged.
+    /// Show top-ups and charges.
     Statement {
-        /// Whose.
+        /// The account.
         account: String,
-        /// Earliest time: `2026-01-31` or `2026-01-31T10:20:30Z`.
+        /// Start of the period: `2026-01-31` or `2026-01-31T10:20:30Z`.
         #[arg(long)]
         from: Option<Timestamp>,
-        /// Latest time, not included.
+        /// End of the period, exclusive.
         #[arg(long)]
         to: Option<Timestamp>,
     },
-    /// Add up every ledger entry and compare with the balances.
+    /// Sum up all ledger entries and compare the sums with the balances.
     Verify,
 }
 
 #[derive(Clone, Debug, Subcommand)]
 enum KeyCommand {
-    /// Make another key, which is shown only now.
+    /// Create another key, which is shown only once.
     Create {
-        /// For whom.
+        /// The account.
         account: String,
-        /// What to call it, at most 100 bytes.
+        /// Name of the key, at most 100 bytes.
         #[arg(long, default_value = "", hide_default_value = true)]
         name: String,
     },
-    /// Show the first characters of each key, its name and when it was used last.
+    /// List the keys by their first characters, with name and last use.
     List {
-        /// Whose.
+        /// The account.
         account: String,
-        /// With keys that were ended.
+        /// Include revoked keys.
         #[arg(long)]
         all: bool,
     },
-    /// End a key at once and for good.
+    /// Revoke a key immediately and permanently.
     Revoke {
-        /// Whose.
+        /// The account.
         account: String,
-        /// The key's first characters as listed.
+        /// First characters of the key, as listed.
         key: String,
     },
 }
@@ -158,7 +162,7 @@ enum KeyCommand {
 /// Runs one command and prints its result.
 ///
 /// # Errors
-/// What went wrong, in words for the operator.
+/// The server or the store cannot be reached, or refuses the request.
 pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
     let mut operator = Operator::reach(&args.data, creates).await?;
@@ -166,13 +170,13 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
         let prices = app::seat_prices(&Config::load(config.as_deref())?)?;
         operator = operator.with_seat_prices(prices);
     }
-    let answered = answer(&mut operator, args.command).await;
+    let result = answer(&mut operator, args.command).await;
     operator.leave().await;
-    let answer = answered?;
+    let answer = result?;
     show(&answer, args.json)?;
     match answer {
         Answer::Reply(Reply::Audit(audit)) if !audit.disagreements.is_empty() => {
-            anyhow::bail!("the ledger does not add up")
+            anyhow::bail!("the ledger is inconsistent")
         }
         _ => Ok(()),
     }
@@ -190,7 +194,7 @@ fn show(answer: &Answer, json: bool) -> io::Result<()> {
 async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answer, ControlError> {
     let request = match command {
         AccountCommand::Statement { account, from, to } => {
-            return whole_statement(operator, &account, from, to)
+            return full_statement(operator, &account, from, to)
                 .await
                 .map(Answer::Statement);
         }
@@ -246,15 +250,18 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
     operator.ask(request).await.map(Answer::Reply)
 }
 
-async fn whole_statement(
+/// Reads a statement page by page.
+async fn full_statement(
     operator: &mut Operator,
     account: &str,
     from: Option<Timestamp>,
     to: Option<Timestamp>,
 ) -> Result<Statement, ControlError> {
-    let mut whole: Option<Statement> = None;
+    let mut statement: Option<Statement> = None;
     loop {
-        let last = whole.as_ref().and_then(|whole| whole.entries.last());
+        let last = statement
+            .as_ref()
+            .and_then(|statement| statement.entries.last());
         let request = Request::Statement {
             account: account.to_owned(),
             from: from.unwrap_or(Timestamp::MIN).0,
@@ -268,21 +275,21 @@ async fn whole_statement(
         } = operator.ask(request).await?
         else {
             return Err(ControlError::Refused(
-                "the server did not answer with a statement".to_owned(),
+                "the server sent no statement".to_owned(),
             ));
         };
-        let whole = whole.get_or_insert_with(|| Statement {
+        let statement = statement.get_or_insert_with(|| Statement {
             account,
             entries: Vec::new(),
             sums,
         });
         let is_last = entries.len() < STATEMENT_ENTRIES_MAX as usize;
-        whole.entries.extend(entries);
-        // Balance and sums are of the moment of the first page; so are the entries, whatever was written since.
-        whole.entries.truncate(whole.n_entries());
-        if is_last || whole.entries.len() == whole.n_entries() {
+        statement.entries.extend(entries);
+        // Balance and sums are those at the time of the first page, so later entries are dropped.
+        statement.entries.truncate(statement.n_entries());
+        if is_last || statement.entries.len() == statement.n_entries() {
             break;
         }
     }
-    whole.ok_or_else(|| ControlError::Refused("the statement is empty".to_owned()))
+    statement.ok_or_else(|| ControlError::Refused("the statement is empty".to_owned()))
 }

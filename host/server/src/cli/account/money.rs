@@ -1,19 +1,20 @@
-//! `trawl prices` and `trawl usage`: what things cost, and what everyone used.
+//! `trawl prices` and `trawl usage`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::answer::Answer;
 use trawl_control::{Operator, Request};
 use trawl_model::clock::Timestamp;
+
+use super::answer::Answer;
 
 /// Options of `trawl prices`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PricesArgs {
     #[command(flatten)]
-    place: Place,
-    /// All prices there ever were, with the times from which on they were in effect.
+    server: ServerArgs,
+    /// Show all past prices with the times when they took effect.
     #[arg(long)]
     history: bool,
 }
@@ -22,53 +23,54 @@ pub(in crate::cli) struct PricesArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct UsageArgs {
     #[command(flatten)]
-    place: Place,
-    /// Earliest time: `2026-01-31` or `2026-01-31T10:20:30Z`.
+    server: ServerArgs,
+    /// Start of the period: `2026-01-31` or `2026-01-31T10:20:30Z`.
     #[arg(long)]
     from: Option<Timestamp>,
-    /// Latest time, not included.
+    /// End of the period, exclusive.
     #[arg(long)]
     to: Option<Timestamp>,
 }
 
-/// Where the answers are, and how to show them.
+/// The server, and the format of the output.
 #[derive(Debug, Args)]
-struct Place {
+struct ServerArgs {
     /// Data directory.
     #[arg(long, value_name = "DIR", env = "TRAWL_DATA", default_value = "data")]
     data: PathBuf,
-    /// Answer in JSON; amounts are integers in nanodollars.
+    /// Print JSON; amounts are integers in nanodollars.
     #[arg(long)]
     json: bool,
 }
 
-/// Shows prices.
+/// Prints the prices.
 ///
 /// # Errors
-/// What went wrong, in words for the operator.
+/// The server or the store cannot be reached, or refuses the request.
 pub(in crate::cli) async fn prices(args: PricesArgs) -> anyhow::Result<()> {
-    let request = match args.history {
-        true => Request::PriceHistory {},
-        false => Request::Prices {},
+    let request = if args.history {
+        Request::PriceHistory {}
+    } else {
+        Request::Prices {}
     };
-    ask(args.place, request).await
+    ask(&args.server, request).await
 }
 
-/// Shows what accounts consumed and paid.
+/// Prints the usage and payments of accounts.
 ///
 /// # Errors
-/// What went wrong, in words for the operator.
+/// The server or the store cannot be reached, or refuses the request.
 pub(in crate::cli) async fn usage(args: UsageArgs) -> anyhow::Result<()> {
     let request = Request::Usage {
         from: args.from.unwrap_or(Timestamp::MIN).0,
         to: args.to.unwrap_or(Timestamp::MAX).0,
     };
-    ask(args.place, request).await
+    ask(&args.server, request).await
 }
 
-async fn ask(place: Place, request: Request) -> anyhow::Result<()> {
-    let mut operator = Operator::reach(&place.data, false).await?;
-    let answered = operator.ask(request).await;
+async fn ask(server: &ServerArgs, request: Request) -> anyhow::Result<()> {
+    let mut operator = Operator::reach(&server.data, false).await?;
+    let reply = operator.ask(request).await;
     operator.leave().await;
-    Ok(super::show(&Answer::Reply(answered?), place.json)?)
+    Ok(super::show(&Answer::Reply(reply?), server.json)?)
 }

@@ -1,4 +1,4 @@
-//! What an operator types and reads.
+//! Commands and their output.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ struct Cli {
     args: AccountArgs,
 }
 
-async fn said(data: &Path, line: &str) -> Result<Answer, String> {
+async fn run_line(data: &Path, line: &str) -> Result<Answer, String> {
     let words = std::iter::once("account").chain(line.split(' '));
     let args = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
     let reached = Operator::reach(data, true).await;
@@ -24,25 +24,25 @@ async fn said(data: &Path, line: &str) -> Result<Answer, String> {
 }
 
 #[tokio::test]
-async fn an_account_is_made_and_topped_up_and_read() {
+async fn an_account_is_created_topped_up_and_read() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    let created = say("create alice --top-up 5 --json").await;
+    let run = |line| run_line(data.path(), line);
+    let created = run("create alice --top-up 5 --json").await;
     let created = created.expect("created").json();
     let key = created["api_key"].as_str().expect("a key");
     assert!(key.starts_with("tr_"));
     assert_eq!(created.as_object().map(|object| object.len()), Some(2));
 
-    let top_up = say("top-up alice 500").await.expect("paid in").text();
-    assert_eq!(top_up, "paid in $500, bonus $25, balance $530\n");
+    let top_up = run("top-up alice 500").await.expect("topped up").text();
+    assert_eq!(top_up, "topped up $500, bonus $25, balance $530\n");
     let id = created["account"].as_str().expect("an id");
-    let by_id = said(data.path(), &format!("top-up {id} 0.5 --id x")).await;
+    let by_id = run_line(data.path(), &format!("top-up {id} 0.5 --id x")).await;
     assert!(by_id.is_ok());
-    let again = said(data.path(), &format!("top-up {id} 0.5 --id x")).await;
+    let again = run_line(data.path(), &format!("top-up {id} 0.5 --id x")).await;
     let again = again.expect("a repeat").text();
-    assert!(again.starts_with("paid in before: $0.5"), "{again}");
+    assert!(again.starts_with("already topped up: $0.5"), "{again}");
 
-    let statement = say("statement alice --json").await;
+    let statement = run("statement alice --json").await;
     let statement = statement.expect("a statement").json();
     assert_eq!(statement["balance"], 530_500_000_000_i64);
     assert_eq!(statement["total"], statement["balance"]);
@@ -51,75 +51,75 @@ async fn an_account_is_made_and_topped_up_and_read() {
     assert_eq!(amounts.sum::<i64>(), 530_500_000_000);
     assert_eq!(statement["sums"]["bonus"]["entries"], 1);
 
-    let audit = say("verify").await.expect("an audit").text();
+    let audit = run("verify").await.expect("an audit").text();
     assert_eq!(
         audit,
-        "1 accounts, 4 entries: every balance is the sum of its entries\n"
+        "1 accounts, 4 entries: every balance equals the sum of its entries\n"
     );
 }
 
 #[tokio::test]
-async fn keys_are_made_and_ended() {
+async fn keys_are_created_and_revoked() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    say("create alice").await.expect("created");
-    let key = say("key create alice --json").await.expect("a key").json();
+    let run = |line| run_line(data.path(), line);
+    run("create alice").await.expect("created");
+    let key = run("key create alice --json").await.expect("a key").json();
     let shown = &key["api_key"].as_str().expect("a key")[..11];
-    let listed = say("key list alice").await.expect("a list").text();
+    let listed = run("key list alice").await.expect("a list").text();
     assert!(listed.contains(shown), "{listed}");
     assert_eq!(listed.lines().count(), 2);
     let revoke = format!("key revoke alice {shown}");
-    assert!(said(data.path(), &revoke).await.is_ok());
-    let again = said(data.path(), &revoke).await.err().expect("refused");
+    assert!(run_line(data.path(), &revoke).await.is_ok());
+    let again = run_line(data.path(), &revoke).await.err().expect("refused");
     assert!(again.contains("has no key"), "{again}");
 }
 
 #[tokio::test]
-async fn keys_have_names_and_a_past() {
+async fn keys_have_names_and_a_history() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    say("create alice").await.expect("created");
-    let key = say("key create alice --name ci --json").await;
+    let run = |line| run_line(data.path(), line);
+    run("create alice").await.expect("created");
+    let key = run("key create alice --name ci --json").await;
     let key = key.expect("a key").json();
     let shown = &key["api_key"].as_str().expect("a key")[..11];
-    let listed = say("key list alice --json").await.expect("a list").json();
+    let listed = run("key list alice --json").await.expect("a list").json();
     let ci = listed.as_array().expect("keys").iter();
     let ci = ci.clone().find(|key| key["name"] == "ci").expect("a name");
     assert_eq!(
         (&ci["key"], &ci["last_used"]),
         (&json!(shown), &json!(null))
     );
-    let listed = say("key list alice").await.expect("a list").text();
+    let listed = run("key list alice").await.expect("a list").text();
     assert!(listed.contains("never used  ci\n"), "{listed}");
     let revoke = format!("key revoke alice {shown}");
-    assert!(said(data.path(), &revoke).await.is_ok());
-    let listed = say("key list alice").await.expect("a list").text();
+    assert!(run_line(data.path(), &revoke).await.is_ok());
+    let listed = run("key list alice").await.expect("a list").text();
     assert_eq!(listed.lines().count(), 1);
-    let all = say("key list alice --all").await.expect("a list").text();
-    assert!(all.contains("  ended 2"), "{all}");
+    let all = run("key list alice --all").await.expect("a list").text();
+    assert!(all.contains("  revoked 2"), "{all}");
     let long = format!("key create alice --name {}", "x".repeat(101));
-    let refusal = said(data.path(), &long).await.err().expect("refused");
+    let refusal = run_line(data.path(), &long).await.err().expect("refused");
     assert!(refusal.contains("longer than 100 bytes"), "{refusal}");
 }
 
 #[tokio::test]
-async fn an_account_is_shown_with_who_is_told_of_its_balance() {
+async fn an_account_is_shown_with_its_balance_alerts() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    say("create alice --top-up 5").await.expect("created");
-    let shown = say("show alice").await.expect("shown").text();
-    assert!(shown.contains("nobody is told"), "{shown}");
+    let run = |line| run_line(data.path(), line);
+    run("create alice --top-up 5").await.expect("created");
+    let shown = run("show alice").await.expect("shown").text();
+    assert!(shown.contains("no alert for a low balance"), "{shown}");
     let set = "notices alice --destination a.example/hook --below 1.5";
-    let set = say(set).await.expect("set").text();
+    let set = run(set).await.expect("set").text();
     assert_eq!(
         set,
-        "below $1.5 and when it is empty, https://a.example/hook is told\n"
+        "alerts below $1.5 and at zero to https://a.example/hook\n"
     );
-    let shown = say("show alice --json").await.expect("shown").json();
+    let shown = run("show alice --json").await.expect("shown").json();
     assert_eq!(shown["notices"]["low_balance"], 1_500_000_000_i64);
     assert_eq!(shown["keys"].as_array().map(Vec::len), Some(1));
-    let off = say("notices alice --off").await.expect("set").text();
-    assert!(off.starts_with("nobody is told"), "{off}");
+    let off = run("notices alice --off").await.expect("set").text();
+    assert!(off.starts_with("no alert"), "{off}");
     for (line, expected) in [
         (
             "notices alice --destination file:///etc/passwd",
@@ -133,24 +133,24 @@ async fn an_account_is_shown_with_who_is_told_of_its_balance() {
         ("notices nobody --off", "there is no account `nobody`"),
         ("show nobody", "there is no account `nobody`"),
     ] {
-        let refusal = said(data.path(), line).await.err().expect("refused");
+        let refusal = run_line(data.path(), line).await.err().expect("refused");
         assert!(refusal.contains(expected), "{line}: {refusal}");
     }
 }
 
 #[tokio::test]
-async fn a_webhook_secret_is_renewed() {
+async fn a_webhook_secret_is_rotated() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    say("create alice").await.expect("created");
-    let first = say("webhook-secret alice").await.expect("shown").text();
-    let again = say("webhook-secret alice").await.expect("shown").text();
+    let run = |line| run_line(data.path(), line);
+    run("create alice").await.expect("created");
+    let first = run("webhook-secret alice").await.expect("shown").text();
+    let again = run("webhook-secret alice").await.expect("shown").text();
     assert_eq!(first, again);
-    let renewed = say("webhook-secret alice --rotate").await;
+    let renewed = run("webhook-secret alice --rotate").await;
     let renewed = renewed.expect("renewed").text();
     assert_ne!(first, renewed);
     assert_eq!(
-        say("webhook-secret alice").await.expect("shown").text(),
+        run("webhook-secret alice").await.expect("shown").text(),
         renewed
     );
 }
@@ -158,11 +158,13 @@ async fn a_webhook_secret_is_renewed() {
 #[tokio::test]
 async fn usage_and_prices_are_shown() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    said(data.path(), "create alice --top-up 500")
+    run_line(data.path(), "create alice --top-up 500")
         .await
         .expect("created");
-    said(data.path(), "seats alice 1").await.expect("bought");
-    let statement = said(data.path(), "statement alice").await;
+    run_line(data.path(), "seats alice 1")
+        .await
+        .expect("bought");
+    let statement = run_line(data.path(), "statement alice").await;
     let statement = statement.expect("a statement").text();
     assert!(statement.contains("  1 seat from 2"), "{statement}");
     let mut operator = Operator::reach(data.path(), false)
@@ -177,7 +179,7 @@ async fn usage_and_prices_are_shown() {
     assert_eq!(json["accounts"][0]["name"], "alice");
     assert_eq!(json["total"]["seats"], 20_000_000_000_i64);
     let text = usage.text();
-    let line = "  paid in $500, bonus $25, seats $20\n";
+    let line = "  topped up $500, bonus $25, seats $20\n";
     assert_eq!(text.matches(line).count(), 2, "{text}");
     let prices = operator.ask(Request::Prices {}).await.expect("none yet");
     assert_eq!(prices, Reply::Prices(None));
@@ -185,28 +187,28 @@ async fn usage_and_prices_are_shown() {
 }
 
 #[tokio::test]
-async fn seats_are_bought_stopped_and_resumed() {
+async fn seats_are_bought_suspended_and_resumed() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let say = |line| said(data.path(), line);
-    say("create alice --top-up 200").await.expect("created");
-    let bought = say("seats alice 9").await.expect("bought").text();
+    let run = |line| run_line(data.path(), line);
+    run("create alice --top-up 200").await.expect("created");
+    let bought = run("seats alice 9").await.expect("bought").text();
     assert!(bought.starts_with("9 seats, active to 2"), "{bought}");
     assert!(bought.ends_with("charged $180, balance $20\n"), "{bought}");
-    let again = say("seats alice 9 --json").await.expect("the same").json();
+    let again = run("seats alice 9 --json").await.expect("the same").json();
     assert_eq!(
         (&again["charged"], &again["balance"]),
         (&json!(0), &json!(20_000_000_000_i64))
     );
     assert_eq!(again["subscription"]["seats"], 9);
-    let stopped = say("seats alice --suspend").await.expect("stopped").text();
+    let stopped = run("seats alice --suspend").await.expect("stopped").text();
     assert!(stopped.starts_with("9 seats, suspended"), "{stopped}");
-    let resumed = say("seats alice --resume").await.expect("resumed").text();
+    let resumed = run("seats alice --resume").await.expect("resumed").text();
     assert!(resumed.starts_with("9 seats, active"), "{resumed}");
-    let fewer = say("seats alice 2").await.expect("later").text();
+    let fewer = run("seats alice 2").await.expect("later").text();
     assert!(fewer.contains(", then 2\n"), "{fewer}");
-    let listed = say("list").await.expect("a list").text();
+    let listed = run("list").await.expect("a list").text();
     assert!(listed.contains("alice  (9 seats, active to "), "{listed}");
-    let statement = say("statement alice").await.expect("a statement").text();
+    let statement = run("statement alice").await.expect("a statement").text();
     assert!(statement.contains("seats  "), "{statement}");
     for (line, expected) in [
         ("seats alice 200", "they cost $"),
@@ -215,7 +217,7 @@ async fn seats_are_bought_stopped_and_resumed() {
         ("seats alice 3 --suspend", "cannot be used with"),
         ("seats nobody 3", "there is no account `nobody`"),
     ] {
-        let refusal = said(data.path(), line).await.err().expect("refused");
+        let refusal = run_line(data.path(), line).await.err().expect("refused");
         assert!(refusal.contains(expected), "{line}: {refusal}");
     }
 }
@@ -226,14 +228,14 @@ async fn bad_input_is_explained() {
     let check = |line: &'static str, expected: &'static str| {
         let data = data.path();
         async move {
-            let refusal = said(data, line).await.err().expect("refused");
+            let refusal = run_line(data, line).await.err().expect("refused");
             assert!(refusal.contains(expected), "{line}: {refusal}");
         }
     };
     check("top-up nobody 5", "there is no account `nobody`").await;
     check("create a --top-up lots", "write dollars like `25`").await;
     check("create a --top-up 2000000", "more than a million dollars").await;
-    said(data.path(), "create a").await.expect("created");
+    run_line(data.path(), "create a").await.expect("created");
     check("create a", "an account of this name exists already").await;
     check("top-up a -5", "it is not more than zero").await;
     check("top-up a 0", "it is not more than zero").await;
@@ -243,7 +245,9 @@ async fn bad_input_is_explained() {
 #[tokio::test]
 async fn a_long_statement_is_read_page_by_page() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    said(data.path(), "create alice").await.expect("created");
+    run_line(data.path(), "create alice")
+        .await
+        .expect("created");
     let mut operator = Operator::reach(data.path(), false)
         .await
         .expect("the store");
@@ -254,9 +258,9 @@ async fn a_long_statement_is_read_page_by_page() {
             amount: 3,
             id: None,
         };
-        operator.ask(request).await.expect("paid in");
+        operator.ask(request).await.expect("topped up");
     }
-    let statement = whole_statement(&mut operator, "alice", None, None).await;
+    let statement = full_statement(&mut operator, "alice", None, None).await;
     let statement = statement.expect("a statement");
     assert_eq!(statement.entries.len() as i64, payments);
     assert_eq!(statement.total(), payments * 3);

@@ -1,7 +1,8 @@
-//! `trawl crawl URL`: a whole site to a file, a folder or a pipe, without a server.
+//! `trawl crawl URL`: crawls a site to a file, a folder or a pipe, without a server.
 //!
-//! It is the server's own crawl, run in the background of this process and followed page by page. What it knows is in a
-//! directory of its own until the crawl has ended, so a crawl that was interrupted goes on with `--resume`.
+//! Runs the crawl of the server as a background crawl of this process and writes its pages as they
+//! come. Its state has a directory of its own until the crawl ends, so `--resume` continues an
+//! interrupted crawl.
 
 mod names;
 mod output;
@@ -17,11 +18,6 @@ use clap::Args;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::engine_args::{EngineArgs, RequestMode};
-use crate::app::{App, Paths};
-use output::{Output, Written};
-use progress::Progress;
-use state::{Mark, State};
 use trawl_api::Service;
 use trawl_billing::AccountId;
 use trawl_crawl::{CrawlView, Crawls, NewCrawl};
@@ -29,63 +25,70 @@ use trawl_model::{Nanodollars, Terms};
 use trawl_store::CrawlState;
 use trawl_wire::RequestDefaults;
 
-/// The account that pays: nobody is billed, but what the crawl costs on a server is told.
+use super::engine_args::{EngineArgs, RequestMode};
+use crate::app::{App, Paths};
+use output::{Output, Written};
+use progress::Progress;
+use state::{Checkpoint, State};
+
+/// The account that is charged. No real money is involved; the charges show what a server would
+/// bill.
 const ACCOUNT: &str = "command line";
-/// What is on it, in dollars: no site costs as much.
+/// Its balance: more than any crawl costs.
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);
-/// Pages that are read at once.
+/// Pages that are read at a time.
 const PAGES_AT_ONCE: u32 = 64;
-/// How often the progress is shown anew.
+/// How often the progress line is updated.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Options of `trawl crawl`.
 #[derive(Debug, Args)]
 pub(super) struct CrawlArgs {
-    /// Where to begin; `https://` may be left out.
+    /// Seed URL; `https://` may be omitted.
     url: String,
-    /// Format of the content: markdown, html, text, bytes, xml, empty, or one that plugins.toml loads.
+    /// Format of the content: markdown, html, text, bytes, xml, empty, or a format plugin.
     #[arg(long, default_value = "markdown")]
     format: String,
-    /// How pages may be fetched.
+    /// How to fetch pages.
     #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
     request: RequestMode,
-    /// Most pages; 0 is no bound.
+    /// Maximum number of pages; 0 is unlimited.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Most hops from the first page; 0 is that page alone.
+    /// Maximum number of hops from the seed page; 0 fetches only that page.
     #[arg(long, value_name = "N")]
     depth: Option<u64>,
     /// Milliseconds between two requests to a host.
     #[arg(long, value_name = "MS")]
     delay: Option<u64>,
-    /// Pages fetched at once, 1 to 10.
+    /// Concurrent pages, 1 to 10.
     #[arg(long, value_name = "N")]
     concurrency: Option<u64>,
-    /// Most dollars that the crawl may cost at a server's prices.
+    /// Maximum cost in dollars at the configured prices.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<Nanodollars>,
-    /// Seed the queue from the site's sitemap too.
+    /// Also crawl the URLs of the site's sitemap.
     #[arg(long)]
     sitemap: bool,
-    /// Follow links onto subdomains.
+    /// Follow links to subdomains.
     #[arg(long)]
     subdomains: bool,
-    /// Paths or expressions to leave out; may be repeated.
+    /// Exclude URLs by path or regular expression; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Paths or expressions to keep to; may be repeated.
+    /// Include only URLs by path or regular expression; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Do not ask robots.txt.
+    /// Ignore robots.txt.
     #[arg(long)]
     ignore_robots: bool,
-    /// Write page entries to this file, one JSON object a line.
+    /// Write page entries to this file, one JSON object per line.
     #[arg(short, long, value_name = "FILE", conflicts_with = "dir")]
     output: Option<PathBuf>,
-    /// Write the content of each page to a file in this folder, and `pages.jsonl` that lists them.
+    /// Write the content of each page to a file in this folder, with an index in `pages.jsonl`.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Go on with the crawl of this address and output that was interrupted, with the options it was begun with.
+    /// Continue the interrupted crawl of this URL and output, with its original options.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -99,94 +102,90 @@ fn dollars(text: &str) -> Result<Nanodollars, String> {
 }
 
 pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
-    // Logs would run into the progress; who asks for them gets them.
+    // Logs would interfere with the progress line, so they are off unless RUST_LOG is set.
     if let Some(filter) = super::log_filter() {
         trawl_telemetry::start_logs(Some(&filter))?;
     }
     let (mut config, plugins) = args.engine.load()?;
-    // Its pages are not asked for again.
+    // No page is fetched twice.
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
     let state = State::of(&super::state_folder().join("crawls"), &args.url, target)?;
-    let was_begun = state.prepare(args.resume, &super::cache_folder())?;
-    let places = Paths {
+    let was_interrupted = state.prepare(args.resume, &super::cache_folder())?;
+    let paths = Paths {
         data: state.data(),
         plugins,
     };
-    let app = App::build(config, &places).await?;
-    let followed = begin_and_follow(&app, &args, &state).await;
-    if let Ok((_, Written::StoppedAtOnce)) = followed {
-        bail!("stopped at once; the same command with `--resume` goes on");
+    let app = App::build(config, &paths).await?;
+    let result = start_and_follow(&app, &args, &state).await;
+    if let Ok((_, Written::Aborted)) = result {
+        bail!("aborted; run the command again with `--resume` to continue");
     }
     app.close().await;
-    let (shown, written) = followed?;
-    if shown.tally.state == CrawlState::Ended || written == Written::NobodyReads {
+    let (view, written) = result?;
+    if view.tally.state == CrawlState::Ended || written == Written::PipeClosed {
         state.remove();
     } else {
-        eprintln!("stopped; the same command with `--resume` goes on");
+        eprintln!("stopped; run the command again with `--resume` to continue");
     }
-    if was_begun && !args.resume {
-        eprintln!("an earlier crawl of this address that was interrupted was begun anew");
+    if was_interrupted && !args.resume {
+        eprintln!("an interrupted crawl of this URL was restarted from the beginning");
     }
-    let tally = &shown.tally;
-    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Whole {
-        bail!("no page could be fetched; the entries say why");
+    let tally = &view.tally;
+    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
+        bail!("no page could be fetched, see the errors of the entries");
     }
     Ok(())
 }
 
-async fn begin_and_follow(
+async fn start_and_follow(
     app: &Arc<App>,
     args: &CrawlArgs,
     state: &State,
 ) -> anyhow::Result<(CrawlView, Written)> {
-    let mark = match args.resume {
-        true => {
-            app.crawls().recover().await?;
-            state.mark()?
-        }
-        false => {
-            let id = begin(app, args).await?;
-            let mark = Mark {
-                id,
-                ..Mark::default()
-            };
-            state.set_mark(&mark)?;
-            mark
-        }
+    let checkpoint = if args.resume {
+        app.crawls().recover().await?;
+        state.checkpoint()?
+    } else {
+        let checkpoint = Checkpoint {
+            id: start(app, args).await?,
+            ..Checkpoint::default()
+        };
+        state.set_checkpoint(&checkpoint)?;
+        checkpoint
     };
     let account = app.billing().known(ACCOUNT)?.id.clone();
     let output = match (&args.output, &args.dir) {
-        (Some(file), _) => Output::file(file, mark.bytes)?,
-        (None, Some(dir)) => Output::folder(dir, &args.format, mark.bytes)?,
+        (Some(file), _) => Output::file(file, checkpoint.bytes)?,
+        (None, Some(dir)) => Output::folder(dir, &args.format, checkpoint.bytes)?,
         (None, None) => Output::standard(),
     };
-    let following = Following {
+    let follower = Follower {
         app,
         crawls: app.crawls().clone(),
         account,
         state,
-        mark,
+        checkpoint,
         output,
         progress: Progress::new(),
     };
-    following.follow().await
+    follower.follow().await
 }
 
-/// Begins the crawl as the interface does. Returns its id.
-async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
+/// Starts the crawl as the HTTP interface does. Returns its id.
+async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
     let registry = app.begin_run(&account, ACCOUNT, terms).registry();
     let request = request(args).to_string();
-    let ways = RequestDefaults {
+    let defaults = RequestDefaults {
         pools: app.pools(),
         router: app.router_default(),
         terms,
         model: app.model(),
     };
-    let plan = trawl_wire::crawl_plan(&request, "crawl", &*registry, ways);
-    let begin = NewCrawl {
+    let plan = trawl_wire::crawl_plan(&request, "crawl", &*registry, defaults);
+    let crawl = NewCrawl {
         account: account.id.clone(),
         plan: plan.map_err(anyhow::Error::msg)?,
         request,
@@ -196,7 +195,7 @@ async fn begin(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
         slot: None,
         registry,
     };
-    Ok(app.crawls().begin(begin).await?.id)
+    Ok(app.crawls().begin(crawl).await?.id)
 }
 
 fn request(args: &CrawlArgs) -> Value {
@@ -223,86 +222,86 @@ fn request(args: &CrawlArgs) -> Value {
     })
 }
 
-/// A crawl whose pages are written as they come.
-struct Following<'a> {
+/// Writes the pages of a crawl as they come.
+struct Follower<'a> {
     app: &'a App,
     crawls: Crawls,
     account: AccountId,
     state: &'a State,
-    mark: Mark,
+    checkpoint: Checkpoint,
     output: Output,
     progress: Progress,
 }
 
-impl Following<'_> {
+impl Follower<'_> {
     async fn follow(mut self) -> anyhow::Result<(CrawlView, Written)> {
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut terminations = signal(SignalKind::terminate())?;
         let mut is_stopping = false;
         let mut ticks = tokio::time::interval(TICK);
-        let mut written = Written::Whole;
-        while written == Written::Whole {
+        let mut written = Written::Complete;
+        while written == Written::Complete {
             let n_written = self.write_pages(&mut written).await?;
             if n_written > 0 {
                 continue;
             }
-            let last = self.mark.cursor;
+            let last = self.checkpoint.cursor;
             tokio::select! {
-                more = self.crawls.wait_for_pages(&self.account, &self.mark.id, last) => {
-                    // Pages that came between the last look and the end are there now.
+                more = self.crawls.wait_for_pages(&self.account, &self.checkpoint.id, last) => {
+                    // Pages may have come between the last read and the end of the crawl.
                     if !more && self.write_pages(&mut written).await? == 0 {
                         break;
                     }
                 }
-                () = told(&mut interrupts, &mut terminations) => {
+                () = stop_signal(&mut interrupts, &mut terminations) => {
                     if is_stopping {
-                        return Ok((self.shown().await?, Written::StoppedAtOnce));
+                        return Ok((self.view().await?, Written::Aborted));
                     }
                     is_stopping = true;
-                    self.progress.say_stopping();
+                    self.progress.print_stopping();
                     self.app.stop();
                 }
-                _ = ticks.tick() => self.progress.show(&self.shown().await?.tally),
+                _ = ticks.tick() => self.progress.show(&self.view().await?.tally),
             }
         }
-        if written == Written::NobodyReads {
-            self.crawls.cancel(&self.account, &self.mark.id).await?;
+        if written == Written::PipeClosed {
+            self.crawls
+                .cancel(&self.account, &self.checkpoint.id)
+                .await?;
         }
-        let shown = self.shown().await?;
-        self.progress.finish(&shown.tally);
-        Ok((shown, written))
+        let view = self.view().await?;
+        self.progress.finish(&view.tally);
+        Ok((view, written))
     }
 
-    /// Writes the pages that have come, and notes how far it is.
+    /// Writes the pages that are ready, and stores a checkpoint.
     async fn write_pages(&mut self, written: &mut Written) -> anyhow::Result<usize> {
-        let (id, last) = (&self.mark.id, self.mark.cursor);
+        let (id, last) = (&self.checkpoint.id, self.checkpoint.cursor);
         let pages = self.crawls.pages(&self.account, id, last, PAGES_AT_ONCE);
         let pages = pages.await?;
         for (number, entry) in &pages {
             let progress = &self.progress;
-            *written = self.output.write(entry, |line| progress.line(line))?;
-            if *written == Written::NobodyReads {
+            *written = self.output.write(entry, |line| progress.print_line(line))?;
+            if *written == Written::PipeClosed {
                 return Ok(0);
             }
-            self.mark.cursor = *number;
+            self.checkpoint.cursor = *number;
         }
         if !pages.is_empty() {
-            self.mark.bytes = self
-                .output
-                .flush()
-                .context("the output cannot be written")?;
-            self.state.set_mark(&self.mark)?;
-            self.progress.show(&self.shown().await?.tally);
+            self.checkpoint.bytes = self.output.flush().context("cannot write the output")?;
+            self.state.set_checkpoint(&self.checkpoint)?;
+            self.progress.show(&self.view().await?.tally);
         }
         Ok(pages.len())
     }
 
-    async fn shown(&self) -> anyhow::Result<CrawlView> {
-        Ok(self.crawls.show(&self.account, &self.mark.id).await?)
+    async fn view(&self) -> anyhow::Result<CrawlView> {
+        Ok(self.crawls.show(&self.account, &self.checkpoint.id).await?)
     }
 }
 
-async fn told(interrupts: &mut Signal, terminations: &mut Signal) {
+/// Waits for SIGINT or SIGTERM.
+async fn stop_signal(interrupts: &mut Signal, terminations: &mut Signal) {
     tokio::select! {
         _ = interrupts.recv() => {}
         _ = terminations.recv() => {}

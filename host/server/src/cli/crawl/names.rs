@@ -1,50 +1,51 @@
-//! File names from addresses: safe on every file system, and readable. Pure.
+//! File names for URLs: readable, and safe on every file system. No I/O.
 
 use url::Url;
 
-/// Bytes of one part of a path; file systems allow 255, and a number and an ending come after it.
-const PART_BYTES_MAX: usize = 120;
-/// Folders below that of the host. Deeper pages are told apart by a number.
-const PARTS_MAX: usize = 16;
-/// Digits of the number that tells apart what the name alone does not.
+/// Maximum length of a path segment. File systems allow 255 bytes; a suffix and an extension
+/// follow.
+const SEGMENT_BYTES_MAX: usize = 120;
+/// Maximum number of folders below the host. Deeper pages get a suffix.
+const SEGMENTS_MAX: usize = 16;
+/// Length of the hash suffix that makes a name unique.
 const HASH_DIGITS: usize = 8;
 
-/// The file for a page, relative to the folder of the crawl: host, path and ending. `None` when the address has no host.
-/// Addresses whose path says all have a name without a number; what a name leaves out stands in a number behind it.
-pub(super) fn file(url: &Url, ending: &str) -> Option<String> {
-    let mut parts = vec![part(&host(url)?).0];
+/// The file of a page, relative to the folder of the crawl: host, path and extension. `None` if the
+/// URL has no host. A name that does not represent the complete URL gets a hash as suffix.
+pub(super) fn file(url: &Url, extension: &str) -> Option<String> {
+    let mut parts = vec![segment_name(&host(url)?).0];
     let path = url.path();
-    let mut is_whole = url.query().is_none();
+    let mut is_complete = url.query().is_none();
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    is_whole &= segments.len() <= PARTS_MAX && !path.contains("//");
-    for segment in segments.iter().take(PARTS_MAX) {
-        let (name, is_same) = part(segment);
-        is_whole &= is_same;
+    is_complete &= segments.len() <= SEGMENTS_MAX && !path.contains("//");
+    for segment in segments.iter().take(SEGMENTS_MAX) {
+        let (name, is_unchanged) = segment_name(segment);
+        is_complete &= is_unchanged;
         parts.push(name);
     }
     if path.ends_with('/') || segments.is_empty() {
         parts.push("index".to_owned());
     }
     let mut file = parts.join("/");
-    if !is_whole {
-        file = numbered(&file, url, "");
+    if !is_complete {
+        file = with_hash(&file, url, "");
     }
-    let dotted = format!(".{ending}");
+    let dotted = format!(".{extension}");
     if !file.ends_with(&dotted) {
         file.push_str(&dotted);
     }
     Some(file)
 }
 
-/// Another name for a page whose file is taken by another page.
-pub(super) fn other(file: &str, url: &Url, ending: &str) -> String {
-    let dotted = format!(".{ending}");
-    numbered(file.trim_end_matches(&dotted), url, &dotted)
+/// Another name for a page whose file belongs to another page.
+pub(super) fn alternative(file: &str, url: &Url, extension: &str) -> String {
+    let dotted = format!(".{extension}");
+    with_hash(file.trim_end_matches(&dotted), url, &dotted)
 }
 
-fn numbered(file: &str, url: &Url, ending: &str) -> String {
+fn with_hash(file: &str, url: &Url, extension: &str) -> String {
     let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
-    format!("{file}~{}{ending}", &hash[..HASH_DIGITS])
+    format!("{file}~{}{extension}", &hash[..HASH_DIGITS])
 }
 
 fn host(url: &Url) -> Option<String> {
@@ -55,35 +56,35 @@ fn host(url: &Url) -> Option<String> {
     })
 }
 
-/// One part of a path as a file system takes it, and whether it says the same as before.
-fn part(text: &str) -> (String, bool) {
+/// A path segment as a file name, and whether it is unchanged.
+fn segment_name(text: &str) -> (String, bool) {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "._-%+,=@!()".contains(char);
     let mut name: String = text
         .chars()
         .map(|char| if is_plain(char) { char } else { '_' })
-        .take(PART_BYTES_MAX)
+        .take(SEGMENT_BYTES_MAX)
         .collect();
-    // Neither hidden nor a way out of the folder.
+    // Neither a hidden file nor a path traversal.
     if name.starts_with('.') {
         name.replace_range(..1, "_");
     }
-    let is_same = name == text;
-    (name, is_same)
+    let is_unchanged = name == text;
+    (name, is_unchanged)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(address: &str, ending: &str) -> String {
-        let url = Url::parse(address).expect("an address");
-        file(&url, ending).expect("a name")
+    fn name_of(url: &str, extension: &str) -> String {
+        let url = Url::parse(url).expect("a URL");
+        file(&url, extension).expect("a name")
     }
 
     #[test]
-    fn plain_addresses_have_plain_names() {
-        let check = |address: &str, expected: &str| {
-            assert_eq!(named(address, "md"), expected, "{address}");
+    fn plain_urls_have_plain_names() {
+        let check = |url: &str, expected: &str| {
+            assert_eq!(name_of(url, "md"), expected, "{url}");
         };
         check("https://a.example/", "a.example/index.md");
         check("https://a.example", "a.example/index.md");
@@ -94,14 +95,14 @@ mod tests {
         check("http://127.0.0.1:8080/x", "127.0.0.1_8080/x.md");
         check("http://[::1]/x", "___1_/x.md");
         assert_eq!(
-            named("https://a.example/b.html", "html"),
+            name_of("https://a.example/b.html", "html"),
             "a.example/b.html"
         );
     }
 
     #[test]
-    fn what_a_name_leaves_out_is_in_its_number() {
-        let of = |address: &str| named(address, "txt");
+    fn incomplete_names_have_a_hash() {
+        let of = |url: &str| name_of(url, "txt");
         let first = of("https://a.example/search?q=1");
         assert!(
             first.starts_with("a.example/search~") && first.ends_with(".txt"),
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_leads_out_of_the_folder_or_is_too_long() {
+    fn names_stay_in_the_folder_and_are_not_too_long() {
         for path in [
             "/../../etc/passwd",
             "/%2e%2e/%2e%2e/x",
@@ -135,7 +136,7 @@ mod tests {
             "/~root/x",
             "/C:/x",
         ] {
-            let file = named(&format!("https://a.example{path}"), "md");
+            let file = name_of(&format!("https://a.example{path}"), "md");
             for part in file.split('/') {
                 assert!(!part.starts_with('.') && !part.is_empty(), "{path}: {file}");
                 assert!(part.len() <= 200, "{path}: {file}");
@@ -149,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn another_name_keeps_the_ending() {
-        let url = Url::parse("https://a.example/b").expect("an address");
-        let other = other("a.example/b.html", &url, "html");
+    fn an_alternative_name_has_the_same_extension() {
+        let url = Url::parse("https://a.example/b").expect("a URL");
+        let other = alternative("a.example/b.html", &url, "html");
         assert!(
             other.starts_with("a.example/b~") && other.ends_with(".html"),
             "{other}"

@@ -1,4 +1,4 @@
-//! Where the pages of a crawl go: a file of lines, a folder of files, or standard output.
+//! Output of a crawl: a file of JSON lines, a folder of files, or standard output.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -12,49 +12,50 @@ use url::Url;
 
 use super::names;
 
-/// The list of what is in the folder.
-const LIST: &str = "pages.jsonl";
+/// The index of the folder.
+const INDEX: &str = "pages.jsonl";
 
-/// Whether the pages were written.
+/// Result of writing the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    Whole,
-    /// Who read the pipe has gone away.
-    NobodyReads,
-    /// The pages in flight are not waited for.
-    StoppedAtOnce,
+    /// All pages were written.
+    Complete,
+    /// The reader closed the pipe.
+    PipeClosed,
+    /// The crawl was aborted without waiting for pages in flight.
+    Aborted,
 }
 
-/// Where pages go.
+/// Where pages are written.
 pub(super) enum Output {
-    /// Entries, one a line.
-    Lines(Appending),
-    /// Entries, one a line, for the next program.
+    /// Entries in a file, one per line.
+    Lines(AppendFile),
+    /// Entries on standard output, one per line.
     Pipe,
-    /// A line a page for people.
+    /// A summary line per page.
     Terminal,
-    /// Contents in files.
+    /// The content of each page in a file.
     Folder(Folder),
 }
 
-/// A file that grows.
-pub(super) struct Appending {
+/// A file that is appended to.
+pub(super) struct AppendFile {
     file: BufWriter<File>,
     bytes: u64,
 }
 
-/// A folder of contents.
+/// A folder with the content of pages.
 pub(super) struct Folder {
     path: PathBuf,
-    ending: &'static str,
-    list: Appending,
-    /// Whose each file is.
-    taken: HashMap<String, String>,
+    extension: &'static str,
+    index: AppendFile,
+    /// The URL of each file.
+    urls: HashMap<String, String>,
 }
 
-/// One line of the list of a folder.
+/// One line of the index.
 #[derive(Debug, Serialize, Deserialize)]
-struct Listed {
+struct IndexEntry {
     url: String,
     status: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,40 +65,45 @@ struct Listed {
 }
 
 impl Output {
-    /// Lines in a file; its first `bytes` are there already.
+    /// Lines in a file, after its first `bytes`.
     pub(super) fn file(path: &Path, bytes: u64) -> anyhow::Result<Self> {
-        Ok(Self::Lines(Appending::open(path, bytes)?))
+        Ok(Self::Lines(AppendFile::open(path, bytes)?))
     }
 
-    /// Files in a folder; the first `bytes` of its list are there already.
+    /// Files in a folder, with `bytes` of the index already written.
     pub(super) fn folder(path: &Path, format: &str, bytes: u64) -> anyhow::Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("cannot make `{}`", path.display()))?;
-        let mut list = Appending::open(&path.join(LIST), bytes)?;
-        let taken = list.read_back()?;
+        fs::create_dir_all(path).with_context(|| format!("cannot create `{}`", path.display()))?;
+        let mut index = AppendFile::open(&path.join(INDEX), bytes)?;
+        let urls = index.read_index()?;
         Ok(Self::Folder(Folder {
             path: path.to_owned(),
-            ending: ending(format),
-            list,
-            taken,
+            extension: extension(format),
+            index,
+            urls,
         }))
     }
 
-    /// Standard output: lines for people on a terminal, otherwise entries.
+    /// Standard output: summary lines on a terminal, entries otherwise.
     pub(super) fn standard() -> Self {
-        match io::stdout().is_terminal() {
-            true => Self::Terminal,
-            false => Self::Pipe,
+        if io::stdout().is_terminal() {
+            Self::Terminal
+        } else {
+            Self::Pipe
         }
     }
 
-    /// Writes a page. `say` shows people a line.
-    pub(super) fn write(&mut self, entry: &[u8], say: impl Fn(&str)) -> anyhow::Result<Written> {
+    /// Writes a page. `print_line` prints a summary line on a terminal.
+    pub(super) fn write(
+        &mut self,
+        entry: &[u8],
+        print_line: impl Fn(&str),
+    ) -> anyhow::Result<Written> {
         let written = match self {
-            Self::Lines(lines) => lines.line(entry),
+            Self::Lines(lines) => lines.write_line(entry),
             Self::Folder(folder) => folder.write(entry),
             Self::Terminal => {
                 let page: Value = serde_json::from_slice(entry)?;
-                say(&line(&page));
+                print_line(&summary(&page));
                 Ok(())
             }
             Self::Pipe => {
@@ -106,16 +112,16 @@ impl Output {
             }
         };
         match written {
-            Ok(()) => Ok(Written::Whole),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Written::NobodyReads),
-            Err(error) => Err(error).context("the output cannot be written"),
+            Ok(()) => Ok(Written::Complete),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Written::PipeClosed),
+            Err(error) => Err(error).context("cannot write the output"),
         }
     }
 
-    /// Hands everything to the operating system. Returns the bytes of the file that grows.
+    /// Flushes all buffers. Returns the length of the file that is appended to.
     pub(super) fn flush(&mut self) -> io::Result<u64> {
         match self {
-            Self::Lines(lines) | Self::Folder(Folder { list: lines, .. }) => lines.flush(),
+            Self::Lines(lines) | Self::Folder(Folder { index: lines, .. }) => lines.flush(),
             Self::Pipe | Self::Terminal => match io::stdout().flush() {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
                 _ => Ok(0),
@@ -124,7 +130,7 @@ impl Output {
     }
 }
 
-impl Appending {
+impl AppendFile {
     fn open(path: &Path, bytes: u64) -> anyhow::Result<Self> {
         let open = || -> io::Result<File> {
             let mut file = OpenOptions::new()
@@ -133,10 +139,10 @@ impl Appending {
                 .create(true)
                 .truncate(false)
                 .open(path)?;
-            let there = file.metadata()?.len();
-            if there < bytes {
+            let length = file.metadata()?.len();
+            if length < bytes {
                 return Err(io::Error::other(format!(
-                    "it has {there} bytes, and {bytes} were written: it was changed since"
+                    "it has {length} bytes, expected at least {bytes}: it was modified"
                 )));
             }
             file.set_len(bytes)?;
@@ -150,7 +156,7 @@ impl Appending {
         })
     }
 
-    fn line(&mut self, text: &[u8]) -> io::Result<()> {
+    fn write_line(&mut self, text: &[u8]) -> io::Result<()> {
         self.file.write_all(text)?;
         self.file.write_all(b"\n")?;
         self.bytes += text.len() as u64 + 1;
@@ -162,18 +168,18 @@ impl Appending {
         Ok(self.bytes)
     }
 
-    /// The files that the list names already, and whose they are.
-    fn read_back(&mut self) -> anyhow::Result<HashMap<String, String>> {
+    /// The files in the index with their URLs.
+    fn read_index(&mut self) -> anyhow::Result<HashMap<String, String>> {
         let mut file = self.file.get_ref();
         file.seek(io::SeekFrom::Start(0))?;
-        let mut taken = HashMap::new();
+        let mut urls = HashMap::new();
         for line in BufReader::new(file.take(self.bytes)).lines() {
-            let listed: Listed = serde_json::from_str(&line?).context("the list is damaged")?;
-            taken.extend(listed.file.map(|file| (file, listed.url)));
+            let entry: IndexEntry = serde_json::from_str(&line?).context("the index is corrupt")?;
+            urls.extend(entry.file.map(|file| (file, entry.url)));
         }
         let mut file = self.file.get_ref();
         file.seek(io::SeekFrom::End(0))?;
-        Ok(taken)
+        Ok(urls)
     }
 }
 
@@ -183,20 +189,20 @@ impl Folder {
         let url = page["url"].as_str().unwrap_or_default();
         let error = page["error"].as_str();
         let file = match error {
-            None => self.keep(url, &page["content"])?,
+            None => self.write_content(url, &page["content"])?,
             Some(_) => None,
         };
-        let listed = Listed {
+        let entry = IndexEntry {
             url: url.to_owned(),
             status: page["status"].as_u64().unwrap_or_default(),
             file,
             error: error.map(str::to_owned),
         };
-        self.list.line(&serde_json::to_vec(&listed)?)
+        self.index.write_line(&serde_json::to_vec(&entry)?)
     }
 
-    /// Writes a page's content; the name of its file.
-    fn keep(&mut self, url: &str, content: &Value) -> io::Result<Option<String>> {
+    /// Writes the content of a page. Returns the name of its file.
+    fn write_content(&mut self, url: &str, content: &Value) -> io::Result<Option<String>> {
         let Some(file) = Url::parse(url).ok().and_then(|url| self.name(&url)) else {
             return Ok(None);
         };
@@ -205,25 +211,26 @@ impl Folder {
             fs::create_dir_all(folder)?;
         }
         fs::write(path, bytes(content))?;
-        self.taken.insert(file.clone(), url.to_owned());
+        self.urls.insert(file.clone(), url.to_owned());
         Ok(Some(file))
     }
 
-    /// A name that no other page has. A page that comes again has its own.
+    /// A name that no other page has. The same URL always gets the same name.
     fn name(&self, url: &Url) -> Option<String> {
-        let file = names::file(url, self.ending)?;
-        let is_free = match self.taken.get(&file) {
+        let file = names::file(url, self.extension)?;
+        let is_free = match self.urls.get(&file) {
             Some(owner) => owner == url.as_str(),
             None => true,
         };
-        Some(match is_free {
-            true => file,
-            false => names::other(&file, url, self.ending),
+        Some(if is_free {
+            file
+        } else {
+            names::alternative(&file, url, self.extension)
         })
     }
 }
 
-/// Content as bytes: a string as it is, integers as bytes, anything else as JSON.
+/// Content as bytes: a string unchanged, a list of byte values as bytes, anything else as JSON.
 fn bytes(content: &Value) -> Vec<u8> {
     match content {
         Value::String(text) => text.as_bytes().to_vec(),
@@ -239,8 +246,8 @@ fn bytes(content: &Value) -> Vec<u8> {
     }
 }
 
-/// The usual ending of files of a format.
-fn ending(format: &str) -> &'static str {
+/// The usual file extension of a format.
+fn extension(format: &str) -> &'static str {
     match format.trim().to_lowercase().as_str() {
         "markdown" | "commonmark" => "md",
         "raw" | "html" => "html",
@@ -250,8 +257,8 @@ fn ending(format: &str) -> &'static str {
     }
 }
 
-/// A page in one line: status, address, and why it failed.
-fn line(page: &Value) -> String {
+/// A page in one line: status, URL and error.
+fn summary(page: &Value) -> String {
     let url = page["url"].as_str().unwrap_or_default();
     match page["error"].as_str() {
         Some(error) => format!("{} {url}  {error}", page["status"]),
@@ -267,7 +274,7 @@ mod tests {
 
     fn write(output: &mut Output, entry: &Value) {
         let written = output.write(entry.to_string().as_bytes(), |_| {});
-        assert_eq!(written.expect("written"), Written::Whole);
+        assert_eq!(written.expect("written"), Written::Complete);
     }
 
     fn page(path: &str, content: Value) -> Value {
@@ -276,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_on_where_its_mark_is() {
+    fn a_file_continues_at_its_checkpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.jsonl");
         fs::write(&path, "from before").expect("a file");
@@ -286,7 +293,7 @@ mod tests {
         write(&mut output, &page("/2", json!("b")));
         output.flush().expect("flushed");
         drop(output);
-        // The second page came after the mark, so it comes again.
+        // The second page is after the checkpoint, so it is written again.
         let mut output = Output::file(&path, bytes).expect("the same file");
         write(&mut output, &page("/3", json!("c")));
         output.flush().expect("flushed");
@@ -296,11 +303,11 @@ mod tests {
             .map(|line| serde_json::from_str::<Value>(line).expect("an entry")["url"].clone())
             .collect();
         assert_eq!(urls, ["https://a.example/1", "https://a.example/3"]);
-        assert!(Output::file(&path, 1_000_000).is_err(), "it was cut since");
+        assert!(Output::file(&path, 1_000_000).is_err(), "it was truncated");
     }
 
     #[test]
-    fn a_folder_has_a_file_for_each_good_page_and_a_list_of_all() {
+    fn a_folder_has_a_file_for_each_successful_page_and_an_index_of_all() {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = folder.path().join("site");
         let mut output = Output::folder(&dir, "html", 0).expect("a folder");
@@ -320,8 +327,8 @@ mod tests {
         assert_eq!(read("a.example/index.html"), "home");
         assert_eq!(read("a.example/a.html"), "one again");
         assert_eq!(read("a.example/a/b.html"), "hi");
-        let list = read("pages.jsonl");
-        let listed: Vec<Listed> = list
+        let index = read("pages.jsonl");
+        let listed: Vec<IndexEntry> = index
             .lines()
             .map(|line| serde_json::from_str(line).expect("a line"))
             .collect();

@@ -1,4 +1,4 @@
-//! How far a crawl is, on a terminal; one line at the end in any case.
+//! Progress of a crawl on a terminal, and a summary at the end.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,19 +9,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 use trawl_crawl::CrawlProgress;
 use trawl_model::StopReason;
 
-/// The rate that is shown is that of the last seconds.
-const RATE_TIME: Duration = Duration::from_secs(5);
-/// How often the sign of life moves.
-const SPIN: Duration = Duration::from_millis(120);
+/// Period over which the page rate is measured.
+const RATE_PERIOD: Duration = Duration::from_secs(5);
+/// Interval of the spinner.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
 
-/// The line at the foot of a terminal.
+/// The progress line at the bottom of the terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
     started: Instant,
-    /// Pages at moments of the last seconds.
-    seen: Mutex<VecDeque<(Instant, u64)>>,
-    /// Pages of the processes before this one.
-    first: Mutex<Option<u64>>,
+    /// Recent page counts with their times.
+    samples: Mutex<VecDeque<(Instant, u64)>>,
+    /// Pages of earlier processes of the crawl.
+    earlier: Mutex<Option<u64>>,
 }
 
 impl Progress {
@@ -31,102 +31,103 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}") {
             bar.set_style(style);
         }
-        bar.enable_steady_tick(SPIN);
+        bar.enable_steady_tick(SPINNER_INTERVAL);
         Self {
             bar,
             started: Instant::now(),
-            seen: Mutex::default(),
-            first: Mutex::default(),
+            samples: Mutex::default(),
+            earlier: Mutex::default(),
         }
     }
 
-    /// Shows how far it is.
-    pub(super) fn show(&self, tally: &CrawlProgress) {
-        let _ = self.n_here(tally);
-        let rate = self.rate(Instant::now(), tally.n_pages);
-        let failed = match tally.n_failed {
+    /// Updates the line.
+    pub(super) fn show(&self, progress: &CrawlProgress) {
+        let _ = self.n_here(progress);
+        let rate = self.rate(Instant::now(), progress.n_pages);
+        let failed = match progress.n_failed {
             0 => String::new(),
             failed => format!(", {failed} failed"),
         };
-        let waiting = tally.urls.waiting + tally.urls.in_flight;
+        let waiting = progress.urls.waiting + progress.urls.in_flight;
         let message = format!(
-            "{} pages{failed}, {rate:.1} a second, {}, {waiting} waiting, {}",
-            tally.n_pages,
-            bytes_text(tally.n_bytes),
-            tally.spent,
+            "{} pages{failed}, {rate:.1}/s, {}, {waiting} waiting, {}",
+            progress.n_pages,
+            bytes_text(progress.n_bytes),
+            progress.spent,
         );
         self.bar.set_message(message);
     }
 
-    /// A line for people above it.
-    pub(super) fn line(&self, line: &str) {
+    /// Prints a line above the progress line.
+    pub(super) fn print_line(&self, line: &str) {
         self.bar.suspend(|| {
-            // A terminal that went away is no reason to end a crawl.
+            // A closed terminal does not stop the crawl.
             let _ = super::super::print(line);
         });
     }
 
-    /// Says that pages in flight are waited for.
-    pub(super) fn say_stopping(&self) {
-        let text = "stopping: pages in flight finish; once more to stop at once";
+    /// Prints that the crawl is stopping.
+    pub(super) fn print_stopping(&self) {
+        let text = "stopping when the pages in flight finish; press Ctrl-C again to abort";
         self.bar.println(text);
     }
 
-    /// Takes the line away and says what the crawl came to.
-    pub(super) fn finish(&self, tally: &CrawlProgress) {
+    /// Removes the line and prints a summary.
+    pub(super) fn finish(&self, progress: &CrawlProgress) {
         self.bar.finish_and_clear();
         let seconds = self.started.elapsed().as_secs_f64();
-        let n_here = self.n_here(tally);
+        let n_here = self.n_here(progress);
         eprintln!(
-            "{} pages ({} failed), {}, {} at a server's prices, {seconds:.1} s, {:.1} pages a second: {}",
-            tally.n_pages,
-            tally.n_failed,
-            bytes_text(tally.n_bytes),
-            tally.spent,
+            "{} pages ({} failed), {}, {} at the configured prices, {seconds:.1} s, {:.1} pages/s: {}",
+            progress.n_pages,
+            progress.n_failed,
+            bytes_text(progress.n_bytes),
+            progress.spent,
             n_here as f64 / seconds.max(0.001),
-            tally.stop.map_or("stopped", reason),
+            progress.stop.map_or("stopped", reason),
         );
     }
 
-    /// Pages since this process took the crawl up.
-    fn n_here(&self, tally: &CrawlProgress) -> u64 {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.n_pages - *first.get_or_insert(tally.n_pages)
+    /// Pages since this process started or resumed the crawl.
+    fn n_here(&self, progress: &CrawlProgress) -> u64 {
+        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.n_pages - *earlier.get_or_insert(progress.n_pages)
     }
 
     fn rate(&self, now: Instant, n_pages: u64) -> f64 {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.push_back((now, n_pages));
-        while seen.len() > 2 && now.duration_since(seen[0].0) > RATE_TIME {
-            seen.pop_front();
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.push_back((now, n_pages));
+        while samples.len() > 2 && now.duration_since(samples[0].0) > RATE_PERIOD {
+            samples.pop_front();
         }
-        let (since, before) = seen[0];
+        let (since, before) = samples[0];
         let seconds = now.duration_since(since).as_secs_f64();
-        match seconds > 0.0 {
-            true => (n_pages - before) as f64 / seconds,
-            false => 0.0,
+        if seconds > 0.0 {
+            (n_pages - before) as f64 / seconds
+        } else {
+            0.0
         }
     }
 }
 
-/// Why it ended, for people.
+/// Why the crawl ended.
 fn reason(stop: StopReason) -> &'static str {
     match stop {
-        StopReason::Completed => "every page was fetched",
-        StopReason::Limit => "the limit of pages was reached",
-        StopReason::Depth => "only pages beyond the depth were left",
-        StopReason::Budget => "only pages over their budget were left",
-        StopReason::Spend => "the most it may cost was reached",
+        StopReason::Completed => "all pages were fetched",
+        StopReason::Limit => "the page limit was reached",
+        StopReason::Depth => "all pages within the depth were fetched",
+        StopReason::Budget => "all pages within the budget were fetched",
+        StopReason::Spend => "the maximum cost was reached",
         StopReason::Balance => "the account is empty",
-        StopReason::Timeout => "its time was over",
+        StopReason::Timeout => "it timed out",
         StopReason::Cancelled => "it was cancelled",
-        StopReason::HungUp => "nobody took its pages any more",
+        StopReason::HungUp => "the output was closed",
         StopReason::ServerStopped => "stopped",
         StopReason::Failed => "it failed, see the log with RUST_LOG=error",
     }
 }
 
-/// Decimal, as gigabytes are priced.
+/// Decimal units, like the price per gigabyte.
 fn bytes_text(bytes: u64) -> String {
     let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     match units.into_iter().find(|(_, size)| bytes >= *size) {
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_told_in_the_units_of_the_price() {
+    fn bytes_have_decimal_units() {
         assert_eq!(bytes_text(999), "999 bytes");
         assert_eq!(bytes_text(1_250), "1.2 kB");
         assert_eq!(bytes_text(2_500_000_000), "2.5 GB");

@@ -1,4 +1,4 @@
-//! What a crawl knows until it has ended: a data directory of its own, and a mark of how far its output is.
+//! State of a crawl until it ends: a data directory of its own, and a checkpoint of its output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use trawl_store::DataDir;
 
-/// How far the output is.
-const MARK: &str = "mark.json";
-/// Digits of the name of a crawl's directory.
+/// The checkpoint file. Its name is part of the stored format.
+const CHECKPOINT: &str = "mark.json";
+/// Length of the name of a crawl's directory.
 const NAME_DIGITS: usize = 24;
 
 /// The directory of one crawl.
@@ -18,19 +18,20 @@ pub(super) struct State {
     folder: PathBuf,
 }
 
-/// How far a crawl's output is: written after the output, so that what comes after it is written again.
+/// Position of the output. Stored after the output is flushed: what comes after it is written
+/// again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Mark {
-    /// The crawl.
+pub(super) struct Checkpoint {
+    /// Id of the crawl.
     pub(super) id: String,
-    /// Number of the last page that is in the output.
+    /// Number of the last page in the output.
     pub(super) cursor: u64,
-    /// Bytes of the file that the output appends to.
+    /// Length of the file that the output appends to.
     pub(super) bytes: u64,
 }
 
 impl State {
-    /// The directory for crawls of this address into this output; it need not be there.
+    /// The directory for crawls of this URL to this output; it need not exist.
     pub(super) fn of(folder: &Path, url: &str, target: Option<&Path>) -> anyhow::Result<Self> {
         let target = match target {
             Some(target) => {
@@ -52,55 +53,56 @@ impl State {
         self.folder.join("data")
     }
 
-    /// Makes the directory ready: an empty one for a new crawl, the one that is there to go on. Compiled plugins are shared
-    /// with other commands. Returns whether there was an interrupted crawl.
+    /// Prepares the directory: an empty one for a new crawl, the existing one to resume. The cache
+    /// of compiled plugins is shared with other commands. Returns whether there was an interrupted
+    /// crawl.
     pub(super) fn prepare(&self, resume: bool, compiled: &Path) -> anyhow::Result<bool> {
-        let was_begun = self.folder.join(MARK).is_file();
+        let was_interrupted = self.folder.join(CHECKPOINT).is_file();
         if resume {
-            if !was_begun {
+            if !was_interrupted {
                 bail!(
-                    "there is nothing to go on with: no crawl of this address into this output was interrupted"
+                    "nothing to resume: there is no interrupted crawl of this URL to this output"
                 );
             }
             return Ok(true);
         }
         if self.data().is_dir() {
-            // Refused while another process crawls.
+            // Fails while another process runs the crawl.
             drop(DataDir::open(&self.data())?);
             fs::remove_dir_all(&self.folder)
                 .with_context(|| format!("cannot remove `{}`", self.folder.display()))?;
         }
         fs::create_dir_all(compiled)
-            .with_context(|| format!("cannot make `{}`", compiled.display()))?;
-        // Made by its room, so that it is private.
+            .with_context(|| format!("cannot create `{}`", compiled.display()))?;
+        // Created by the store, with private permissions.
         drop(DataDir::create(&self.data())?);
         std::path::absolute(compiled)
             .and_then(|compiled| std::os::unix::fs::symlink(compiled, self.data().join("compiled")))
-            .context("the compiled plugins cannot be shared")?;
-        Ok(was_begun)
+            .context("cannot share the cache of compiled plugins")?;
+        Ok(was_interrupted)
     }
 
-    /// How far the interrupted crawl was.
-    pub(super) fn mark(&self) -> anyhow::Result<Mark> {
-        let path = self.folder.join(MARK);
+    /// The checkpoint of the interrupted crawl.
+    pub(super) fn checkpoint(&self) -> anyhow::Result<Checkpoint> {
+        let path = self.folder.join(CHECKPOINT);
         let text = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         serde_json::from_slice(&text).with_context(|| format!("`{}` is damaged", path.display()))
     }
 
-    /// Notes how far it is, in one step.
-    pub(super) fn set_mark(&self, mark: &Mark) -> anyhow::Result<()> {
-        let (path, new) = (self.folder.join(MARK), self.folder.join("mark.new"));
-        let written = serde_json::to_vec(mark)
+    /// Stores a checkpoint atomically.
+    pub(super) fn set_checkpoint(&self, checkpoint: &Checkpoint) -> anyhow::Result<()> {
+        let (path, new) = (self.folder.join(CHECKPOINT), self.folder.join("mark.new"));
+        let written = serde_json::to_vec(checkpoint)
             .map_err(std::io::Error::from)
             .and_then(|text| fs::write(&new, text))
             .and_then(|()| fs::rename(&new, &path));
         written.with_context(|| format!("cannot write `{}`", path.display()))
     }
 
-    /// Removes everything: the crawl has ended.
+    /// Removes the directory of a crawl that has ended.
     pub(super) fn remove(&self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::warn!(error = %error, "the directory of the crawl cannot be removed");
+            tracing::warn!(error = %error, "cannot remove the directory of the crawl");
         }
     }
 }
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crawl_is_found_by_its_address_and_output() {
+    fn a_crawl_is_found_by_its_url_and_output() {
         let folder = tempfile::tempdir().expect("a folder");
         let of = |url: &str, target: Option<&str>| {
             let state = State::of(folder.path(), url, target.map(Path::new));
@@ -122,33 +124,30 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crawl_begins_empty_and_a_resumed_one_finds_its_mark() {
+    fn a_new_crawl_starts_empty_and_a_resumed_one_finds_its_checkpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let compiled = folder.path().join("compiled");
         let state =
             State::of(&folder.path().join("crawls"), "a.example", None).expect("a directory");
-        assert!(
-            state.prepare(true, &compiled).is_err(),
-            "nothing to go on with"
-        );
+        assert!(state.prepare(true, &compiled).is_err(), "nothing to resume");
         assert!(!state.prepare(false, &compiled).expect("a new one"));
-        let mark = Mark {
+        let checkpoint = Checkpoint {
             id: "one".to_owned(),
             cursor: 3,
             bytes: 1_000,
         };
-        state.set_mark(&mark).expect("a mark");
+        state.set_checkpoint(&checkpoint).expect("a checkpoint");
         assert!(state.prepare(true, &compiled).expect("the old one"));
-        assert_eq!(state.mark().expect("a mark"), mark);
+        assert_eq!(state.checkpoint().expect("a checkpoint"), checkpoint);
 
-        let held = DataDir::open(&state.data()).expect("in use");
+        let locked = DataDir::open(&state.data()).expect("in use");
         assert!(
             state.prepare(false, &compiled).is_err(),
             "another process crawls"
         );
-        drop(held);
+        drop(locked);
         assert!(state.prepare(false, &compiled).expect("a new one"));
-        assert!(state.mark().is_err());
+        assert!(state.checkpoint().is_err());
         state.remove();
         assert!(!state.data().exists() && compiled.is_dir());
     }

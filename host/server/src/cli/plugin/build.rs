@@ -1,4 +1,4 @@
-//! `trawl plugin build`: compiles a crate into a component.
+//! `trawl plugin build`: compiles a plugin crate to a component.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,21 +25,21 @@ pub(super) fn run(
             .exports
             .iter()
             .any(|it| kind_of(it) == Some("provider"));
-        let more = if is_provider {
+        let entry = if is_provider {
             trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry
         } else {
             None
         };
-        print(&component, more.as_deref(), out)?;
+        print(&component, entry.as_deref(), out)?;
     }
     Ok(())
 }
 
-/// Prints the component's path and the lines that load it.
-fn print(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Prints the path of the component and the manifest entry that loads it.
+fn print(component: &Component, entry: Option<&str>, out: &mut dyn Write) -> anyhow::Result<()> {
     let path = component.path.display();
     writeln!(out, "{path} ({} bytes)", component.bytes)?;
-    writeln!(out, "\nfor plugins.toml:\n")?;
+    writeln!(out, "\nadd to plugins.toml:\n")?;
     for kind in component
         .exports
         .iter()
@@ -48,14 +48,14 @@ fn print(component: &Component, more: Option<&str>, out: &mut dyn Write) -> anyh
         writeln!(out, "[[{kind}]]")?;
         writeln!(out, "name = \"{}\"", component.name)?;
         writeln!(out, "component = \"{path}\"")?;
-        if let Some(more) = more {
-            writeln!(out, "{more}")?;
+        if let Some(entry) = entry {
+            writeln!(out, "{entry}")?;
         }
     }
     Ok(())
 }
 
-/// `format` of `trawl:format/format@1.0.0`.
+/// The plugin kind of an export: `format` for `trawl:format/format@1.0.0`.
 fn kind_of(export: &str) -> Option<&str> {
     export.strip_prefix("trawl:")?.split('/').next()
 }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_for_the_manifest_are_printed() {
+    fn prints_the_manifest_entry() {
         let component = Component {
             name: "shout".to_owned(),
             path: "/p/shout.wasm".into(),
@@ -73,9 +73,12 @@ mod tests {
             exports: vec!["trawl:format/format@1.0.0".to_owned()],
         };
         let mut out = Vec::new();
-        print(&component, None, &mut out).expect("a buffer takes all");
+        print(&component, None, &mut out).expect("printed");
         let text = String::from_utf8(out).expect("text");
-        let manifest = text.split("for plugins.toml:").nth(1).expect("the lines");
+        let manifest = text
+            .split("add to plugins.toml:")
+            .nth(1)
+            .expect("the lines");
         let manifest: toml::Table = toml::from_str(manifest).expect("parses");
         assert_eq!(manifest["format"][0]["name"].as_str(), Some("shout"));
         assert!(text.starts_with("/p/shout.wasm (1234 bytes)\n"), "{text}");

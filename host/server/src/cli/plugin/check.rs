@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::crate_dir;
 use trawl_plugins::{Inspection, SampleCall};
+
+use super::crate_dir;
 
 pub(super) fn run(
     file: &Path,
@@ -41,7 +42,7 @@ fn print(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "blake3    {}", info.hash)?;
     writeln!(out, "options   {}", info.options_schema)?;
     writeln!(out, "limits    {}", serde_json::to_string(&info.limits)?)?;
-    // Trawl's own interfaces only define types: there is nothing to call in them.
+    // Imports from `trawl:` packages are types only, without functions to call.
     let names = inspection.imports.iter().map(String::as_str);
     let imports: Vec<&str> = names.filter(|name| !name.starts_with("trawl:")).collect();
     let none = if imports.is_empty() { "none" } else { "" };
@@ -51,10 +52,10 @@ fn print(inspection: &Inspection, out: &mut dyn Write) -> anyhow::Result<()> {
         micros,
         memory_peak_bytes,
     } = &inspection.sample;
-    let outcome = if failure.is_none() { "works" } else { "fails" };
+    let result = if failure.is_none() { "ok" } else { "failed" };
     writeln!(
         out,
-        "a call    {outcome}, {micros} µs, {} KiB of memory",
+        "call      {result}, {micros} µs, {} KiB of memory",
         memory_peak_bytes / 1024
     )?;
     Ok(())

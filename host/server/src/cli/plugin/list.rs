@@ -1,36 +1,37 @@
-//! `trawl plugin list`: the plugins of a running server, or of a manifest, loaded as the server does.
+//! `trawl plugin list`: the active plugins of the running server, or the plugins of a manifest.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::crate_dir;
-use crate::cli::{plugins_file, runtime};
 use trawl_control::{Operator, Reply, Request};
 use trawl_plugins::{Plugins, PluginsConfig};
 
-/// Whose plugins to list.
+use super::crate_dir;
+use crate::cli::{plugins_file, runtime};
+
+/// Where to find the plugins.
 pub(super) struct Source {
-    /// A manifest to load, even if a server runs.
+    /// A manifest to load even if a server is running.
     pub(super) manifest: Option<PathBuf>,
-    /// The data directory of the server to query.
+    /// The data directory of the server.
     pub(super) data: PathBuf,
-    /// Folder for compiled code.
+    /// Cache directory of compiled code.
     pub(super) cache_dir: Option<PathBuf>,
 }
 
 pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let running = match &source.manifest {
         Some(_) => None,
-        None => runtime()?.block_on(of_server(&source.data))?,
+        None => runtime()?.block_on(server_status(&source.data))?,
     };
     let status = match running {
         Some(status) => status,
-        None => of_manifest(source)?,
+        None => manifest_status(source)?,
     };
     if let Some(reason) = status["last_error"]["reason"].as_str() {
-        eprintln!("the current files are not in effect: {reason}");
+        eprintln!("the last reload failed, the previous plugins stay active: {reason}");
     }
     if json {
         writeln!(out, "{}", serde_json::to_string_pretty(&status["plugins"])?)?;
@@ -39,18 +40,19 @@ pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Re
     print(status["plugins"].as_array().map_or(&[], Vec::as_slice), out)
 }
 
-/// The plugins of the server that uses this data directory; `None` when none runs.
-async fn of_server(data: &Path) -> anyhow::Result<Option<Value>> {
+/// The status of the server that uses this data directory; `None` if none is running.
+async fn server_status(data: &Path) -> anyhow::Result<Option<Value>> {
     let Some(mut server) = Operator::beside(data).await else {
         return Ok(None);
     };
     match server.ask(Request::Plugins {}).await? {
         Reply::Plugins(status) => Ok(Some(status)),
-        reply => anyhow::bail!("the running server answered something else: {reply:?}"),
+        reply => anyhow::bail!("unexpected reply from the server: {reply:?}"),
     }
 }
 
-fn of_manifest(source: Source) -> anyhow::Result<Value> {
+/// Loads the manifest as the server does.
+fn manifest_status(source: Source) -> anyhow::Result<Value> {
     let config = PluginsConfig {
         manifest: plugins_file(source.manifest)?,
         cache_dir: crate_dir::cache(source.cache_dir)?,

@@ -17,27 +17,27 @@ pub(in crate::cli) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The manifest named; else `plugins.toml` in the working directory or beside the program; else
+    /// The given manifest; else `plugins.toml` in the working directory or beside the program; else
     /// the bundled one; else that of the checkout in whose `target` folder the program is.
     ///
     /// The path of a bundle stands for its manifest.
     ///
     /// # Errors
-    /// The file named does not exist, there is no manifest, or the bundle is damaged.
+    /// The given file does not exist, there is no manifest, or the bundle is damaged.
     pub(in crate::cli) fn manifest(
         &self,
-        named: Option<PathBuf>,
+        given: Option<PathBuf>,
         bundle: impl FnOnce() -> Result<Option<PathBuf>, BundleError>,
     ) -> anyhow::Result<PathBuf> {
-        if let Some(named) = named {
-            if !named.exists() {
+        if let Some(given) = given {
+            if !given.exists() {
                 bail!(
                     "there is no plugin manifest `{}`: correct the path, or write the default \
                      manifest and its components with `trawl plugins eject`",
-                    named.display()
+                    given.display()
                 );
             }
-            return Ok(named);
+            return Ok(given);
         }
         let mut above = self
             .program
@@ -87,13 +87,13 @@ mod tests {
         let (work, program) = (root.join("work"), programs.join("trawl"));
         std::fs::create_dir_all(&programs).expect("created");
         std::fs::create_dir_all(&work).expect("created");
-        let find = |named: Option<&str>, is_bundled: bool| {
+        let find = |given: Option<&str>, is_bundled: bool| {
             let places = Places {
                 working_dir: &work,
                 program: Some(&program),
             };
             let bundle = || Ok(is_bundled.then(|| program.clone()));
-            places.manifest(named.map(|name| root.join(name)), bundle)
+            places.manifest(given.map(|name| root.join(name)), bundle)
         };
         let found = |is_bundled| find(None, is_bundled).expect("a manifest");
 
@@ -112,8 +112,8 @@ mod tests {
         std::fs::write(work.join(FILE), "").expect("written");
         assert_eq!(found(true), work.join(FILE));
 
-        let named = find(Some("plugins.toml"), true).expect("it exists");
-        assert_eq!(named, root.join(FILE));
+        let given = find(Some("plugins.toml"), true).expect("it exists");
+        assert_eq!(given, root.join(FILE));
         let missing = find(Some("mine.toml"), true).expect_err("it does not exist");
         let missing = missing.to_string();
         assert!(missing.contains("mine.toml"), "{missing}");

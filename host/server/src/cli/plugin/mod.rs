@@ -1,5 +1,5 @@
-//! `trawl plugin …`: commands for authors of plugins, from a skeleton to a loaded component, and for
-//! the bundled plugins.
+//! `trawl plugin …`: commands for plugin authors, from an empty directory to a loaded component, and
+//! for the bundled plugins.
 
 mod build;
 mod check;
@@ -17,54 +17,55 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
 use trawl_model::PluginKind;
 
-/// Commands for plugins.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
-    /// Write the skeleton of a new plugin, with the SDK beside it
+    /// Create a plugin crate from a template, with the SDK
     New {
-        /// What it does
+        /// Kind of plugin
         #[arg(value_parser = kind_parser())]
         kind: PluginKind,
-        /// Its name in requests: lower-case letters, digits and `_`, a letter first
+        /// Name in requests: lower-case letters, digits and `_`, starting with a letter
         name: String,
-        /// Folder to write (default: the name, here)
+        /// Directory of the crate (default: the name)
         #[arg(long)]
         dir: Option<PathBuf>,
     },
     /// Compile a plugin crate into a component
     Build {
-        /// Folder of the crate
+        /// Directory of the crate
         #[arg(default_value = ".")]
         dir: PathBuf,
-        /// Folder for intermediate files (default: `target` in the crate)
+        /// Directory for intermediate files (default: `target` in the crate)
         #[arg(long, env = "TRAWL_PLUGIN_TARGET_DIR")]
         target_dir: Option<PathBuf>,
     },
-    /// Run a plugin crate's own tests, natively
+    /// Run the tests of a plugin crate natively
     Test {
-        /// Folder of the crate
+        /// Directory of the crate
         #[arg(default_value = ".")]
         dir: PathBuf,
-        /// Folder for intermediate files (default: `target` in the crate)
+        /// Directory for intermediate files (default: `target` in the crate)
         #[arg(long, env = "TRAWL_PLUGIN_TARGET_DIR")]
         target_dir: Option<PathBuf>,
     },
     /// Inspect a component and call it once
     Check {
-        /// The component
+        /// Component file
         file: PathBuf,
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Folder for compiled code, which only you may write to (default: your cache folder)
+        /// Cache directory for compiled code, writable only by you (default: your cache directory)
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
     },
-    /// List what the running server has in effect; without one, load the manifest as it would
+    /// List the plugins of the running server, or load the manifest if none is running
     List {
-        /// A manifest to load instead of asking a server
+        /// Manifest to load instead of asking the server
         #[arg(long, value_name = "FILE")]
         plugins: Option<PathBuf>,
         /// Data directory of the server
@@ -73,13 +74,13 @@ pub enum PluginCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Folder for compiled code, which only you may write to (default: your cache folder)
+        /// Cache directory for compiled code, writable only by you (default: your cache directory)
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
     },
-    /// Write the bundled `plugins.toml` and its components into a folder
+    /// Write the bundled `plugins.toml` and its components to a directory
     Eject {
-        /// Folder to write; nothing in it is overwritten
+        /// Directory to write to; nothing in it is overwritten
         #[arg(long, default_value = ".")]
         dir: PathBuf,
     },
@@ -95,16 +96,16 @@ pub enum PluginCommand {
     },
 }
 
-/// Accepts the kinds by name, with what each does in the help.
+/// Parses a kind by its name; the help describes each.
 fn kind_parser() -> impl TypedValueParser<Value = PluginKind> {
     let values = PluginKind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.summary()));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<PluginKind>())
 }
 
-/// Runs one of the commands; results go to standard output, progress to standard error.
+/// Runs one of the commands; prints results to standard output, progress to standard error.
 ///
 /// # Errors
-/// One sentence for people, with its causes chained.
+/// The command failed.
 pub fn run(command: PluginCommand) -> anyhow::Result<()> {
     let out = &mut std::io::stdout().lock();
     match command {

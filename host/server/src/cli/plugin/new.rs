@@ -1,15 +1,15 @@
-//! `trawl plugin new`: writes a crate that builds, passes its tests and loads.
+//! `trawl plugin new`: creates a crate that builds, passes its tests and loads.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::sdk;
-use super::skeleton;
 use trawl_model::PluginKind;
 
-/// Longest name of a plugin, in bytes (the contract's `info.name`).
+use super::{sdk, skeleton};
+
+/// Maximum length of a plugin name in bytes (the contract's `info.name`).
 const NAME_BYTES_MAX: usize = 64;
 
 pub(super) fn run(
@@ -22,7 +22,7 @@ pub(super) fn run(
     let dir = dir.unwrap_or_else(|| PathBuf::from(name));
     write(kind, name, &dir)?;
     let dir = dir.display();
-    writeln!(out, "wrote the {kind} `{name}` to `{dir}`; next:")?;
+    writeln!(out, "created the {kind} `{name}` in `{dir}`; next:")?;
     writeln!(out, "  cd {dir}")?;
     writeln!(out, "  trawl plugin test")?;
     writeln!(out, "  trawl plugin build")?;
@@ -33,7 +33,7 @@ fn write(kind: PluginKind, name: &str, dir: &Path) -> anyhow::Result<()> {
     let occupied = std::fs::read_dir(dir).is_ok_and(|mut files| files.next().is_some());
     if occupied {
         bail!(
-            "`{}` is not empty: give another folder with `--dir`",
+            "`{}` is not empty, choose another directory with `--dir`",
             dir.display()
         );
     }
@@ -49,17 +49,17 @@ fn write(kind: PluginKind, name: &str, dir: &Path) -> anyhow::Result<()> {
     sdk::write(&dir.join(".trawl"))
 }
 
-/// The contract's rule for names; every valid name is a valid package name.
+/// Checks a name against the contract; valid names are also valid package names.
 fn check_name(name: &str) -> anyhow::Result<()> {
-    let letters = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-    let is_good = name.len() <= NAME_BYTES_MAX
+    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    let is_valid = name.len() <= NAME_BYTES_MAX
         && name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(letters);
-    if is_good {
+        && name.bytes().all(is_allowed);
+    if is_valid {
         return Ok(());
     }
     bail!(
-        "`{name}` is not a plugin name: use 1 to 64 lower-case letters, digits and `_`, a letter first"
+        "`{name}` is not a plugin name: use at most 64 lower-case letters, digits and `_`, starting with a letter"
     )
 }
 

@@ -1,19 +1,19 @@
-//! The SDK and the contract, which are part of this binary.
+//! The SDK and the contract embedded in the binary.
 
 use std::path::Path;
 
 use anyhow::Context;
 
-/// Path in the repository and text of every file that an author's crate needs.
+/// Path relative to the repository root and content of every file that a plugin crate needs.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
-/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, as in the repository.
+/// Writes the SDK to `dir/sdk` and the contract to `dir/wit`, in the layout of the repository.
 pub(super) fn write(dir: &Path) -> anyhow::Result<()> {
     for (name, text) in FILES {
         let path = dir.join(name);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make `{}`", folder.display()))?;
+                .with_context(|| format!("cannot create `{}`", folder.display()))?;
         }
         std::fs::write(&path, text)
             .with_context(|| format!("cannot write `{}`", path.display()))?;
@@ -26,7 +26,7 @@ mod tests {
     use super::FILES;
 
     #[test]
-    fn the_sdk_and_every_contract_are_included() {
+    fn the_sdk_and_the_contract_of_every_kind_are_embedded() {
         let has = |wanted: &str| FILES.iter().any(|(name, _)| *name == wanted);
         assert!(has("sdk/Cargo.toml"));
         assert!(has("sdk/src/lib.rs"));

@@ -1,4 +1,4 @@
-//! `trawl plugin test`: the crate's own tests, natively, with the SDK's test kit.
+//! `trawl plugin test`: runs the tests of a plugin crate natively, with the SDK's test kit.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(super) fn run(dir: &Path, target_dir: Option<PathBuf>) -> anyhow::Result<()>
     let dir = crate_dir::absolute(dir)?;
     if !dir.join("Cargo.toml").is_file() {
         bail!(
-            "`{}` has no `Cargo.toml`: give the folder of a plugin crate",
+            "`{}` has no `Cargo.toml`, give the directory of a plugin crate",
             dir.display()
         );
     }
@@ -21,11 +21,9 @@ pub(super) fn run(dir: &Path, target_dir: Option<PathBuf>) -> anyhow::Result<()>
         .arg("test")
         .arg("--target-dir")
         .arg(target_dir);
-    let status = cargo
-        .status()
-        .context("cannot run `cargo`: install Rust first")?;
+    let status = cargo.status().context("cannot run `cargo`, install Rust")?;
     if !status.success() {
-        bail!("the plugin's tests failed; their output is above");
+        bail!("the tests of the plugin failed, see the output above");
     }
     Ok(())
 }

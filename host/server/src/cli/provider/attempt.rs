@@ -1,4 +1,4 @@
-//! `trawl provider try`: one real page.
+//! `trawl provider try`: fetches one page through a provider.
 
 use std::sync::Arc;
 
@@ -6,23 +6,24 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::WantedArgs;
-use crate::app::{self, Engine};
-use crate::cli::engine_args::EngineArgs;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext, VendorPart};
 use trawl_net::fetch::CookieJar;
 use trawl_plan::{RouterMode, RouterPlan};
 
+use super::PageArgs;
+use crate::app::{self, Engine};
+use crate::cli::engine_args::EngineArgs;
+
 /// Options of `trawl provider try`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TryArgs {
     #[command(flatten)]
-    wanted: WantedArgs,
+    page: PageArgs,
     /// Format of the content
     #[arg(long, default_value = "markdown")]
     format: String,
-    /// Seconds for the whole page
+    /// Timeout of the page in seconds
     #[arg(long, default_value_t = 120)]
     timeout: u64,
     #[command(flatten)]
@@ -31,8 +32,8 @@ pub(in crate::cli) struct TryArgs {
 
 pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let (mut config, manifest) = args.engine.load()?;
-    // Credentials given here stand before those of the environment.
-    let keys = args.wanted.keys()?;
+    // Credentials from the command line take precedence over those of the environment.
+    let keys = args.page.keys()?;
     let given: Vec<(String, String)> = keys
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -40,9 +41,9 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     config.providers.environment.0.extend(given.clone());
     let engine = Engine::build(&config, &manifest, crate::cli::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
-    let plugin = super::named(&registry, &args.wanted.name)?;
+    let plugin = super::named(&registry, &args.page.name)?;
     let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
-    let mut plan = plans.pop().context("name one page")?;
+    let mut plan = plans.pop().context("give one URL")?;
     plan.router = Arc::new(RouterPlan {
         mode: RouterMode::First,
         provider: Some(plugin.info().name.clone()),
@@ -60,12 +61,12 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         owner: String::new(),
         tariff,
     };
-    let (mut outcome, usage) = page::produce(&engine.rooms, &context, &plan, plan.ceiling).await;
+    let (mut outcome, usage) = page::produce(&engine.pages, &context, &plan, plan.ceiling).await;
     engine.close().await;
     let Some(part) = outcome.vendor.take() else {
         bail!(
-            "`{}` was not asked: {}",
-            args.wanted.name,
+            "`{}` was not called: {}",
+            args.page.name,
             outcome.error.unwrap_or_default()
         );
     };
@@ -87,30 +88,30 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
 }
 
 fn request(args: &TryArgs) -> anyhow::Result<serde_json::Value> {
-    let wanted = &args.wanted;
-    let headers: serde_json::Map<String, serde_json::Value> = wanted
+    let page = &args.page;
+    let headers: serde_json::Map<String, serde_json::Value> = page
         .headers()?
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
     let mut wait_for = serde_json::Map::new();
-    if let Some(selector) = &wanted.wait_for {
+    if let Some(selector) = &page.wait_for {
         wait_for.insert("selector".to_owned(), json!({"selector": selector}));
     }
-    if let Some(ms) = wanted.wait {
+    if let Some(ms) = page.wait {
         let timeout = json!({"secs": ms / 1000, "nanos": (ms % 1000) * 1_000_000});
         wait_for.insert("delay".to_owned(), json!({"timeout": timeout}));
     }
     Ok(json!({
-        "url": wanted.url,
+        "url": page.url,
         "return_format": args.format,
-        "request": if wanted.js { "browser" } else { "http" },
+        "request": if page.js { "browser" } else { "http" },
         "request_timeout": args.timeout,
-        "country_code": wanted.country,
+        "country_code": page.country,
         "headers": if headers.is_empty() { None } else { Some(headers) },
-        "cookies": if wanted.cookie.is_empty() { None } else { Some(wanted.cookie.join("; ")) },
+        "cookies": if page.cookie.is_empty() { None } else { Some(page.cookie.join("; ")) },
         "wait_for": if wait_for.is_empty() { None } else { Some(wait_for) },
-        "execution_scripts": wanted.script.as_ref().map(|script| json!({"*": script})),
-        "proxy": if wanted.residential { Some("residential") } else { None },
+        "execution_scripts": page.script.as_ref().map(|script| json!({"*": script})),
+        "proxy": if page.residential { Some("residential") } else { None },
     }))
 }

@@ -1,8 +1,9 @@
-//! `trawl provider list`.
+//! `trawl provider list`: the configured providers.
+
+use trawl_engine::providers::{PooledKeys, ProviderStatus, listed};
 
 use crate::app;
 use crate::cli::engine_args::EngineArgs;
-use trawl_engine::providers::{PooledKeys, ProviderStatus, listed};
 
 pub(super) fn run(engine: &EngineArgs, json: bool) -> anyhow::Result<()> {
     let (config, manifest) = engine.load()?;
@@ -20,9 +21,9 @@ pub(super) fn run(engine: &EngineArgs, json: bool) -> anyhow::Result<()> {
 
 fn line(provider: &ProviderStatus) -> String {
     let pooled = match (provider.grant.pooled, provider.has_pooled_credentials) {
-        (true, true) => "pooled credentials are set",
+        (true, true) => "pooled credentials set",
         (true, false) => "no pooled credentials",
-        (false, _) => "callers' keys only",
+        (false, _) => "client keys only",
     };
     format!(
         "{:<12} {:<34} {:<42} {pooled}",

@@ -1,4 +1,4 @@
-//! `trawl provider …`: what operators and authors of adapters look at before a key is spent.
+//! `trawl provider …`: checks adapters and credentials before money is spent.
 
 mod attempt;
 mod list;
@@ -11,10 +11,11 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::engine_args::EngineArgs;
 use trawl_engine::providers::Keys;
 use trawl_model::secret::Secret;
 use trawl_plugins::{PluginKind, Plugins, PluginsConfig, ProviderPlugin, Registry};
+
+use super::engine_args::EngineArgs;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -27,87 +28,87 @@ pub(super) enum ProviderCommand {
         #[command(flatten)]
         engine: EngineArgs,
     },
-    /// Print the requests that an adapter would send; nothing is sent
+    /// Print the requests that an adapter would send, without sending them
     Request(Box<request::RequestArgs>),
-    /// Have one page served by one provider, and print its entry; this spends credit
+    /// Fetch one page through a provider and print its entry; this costs money
     Try(Box<attempt::TryArgs>),
 }
 
-/// The page that is wanted, and with which keys.
+/// The page to fetch, and the credentials.
 #[derive(Debug, Args)]
-struct WantedArgs {
+struct PageArgs {
     /// The provider's name in plugins.toml
     name: String,
-    /// The page's address
+    /// URL of the page
     #[arg(long)]
     url: String,
-    /// Run the page's scripts
+    /// Run the page's JavaScript
     #[arg(long)]
     js: bool,
-    /// Wait until this element is there
+    /// Wait for this element
     #[arg(long, value_name = "CSS")]
     wait_for: Option<String>,
-    /// Wait so many milliseconds after load
+    /// Wait this many milliseconds after load
     #[arg(long, value_name = "MS")]
     wait: Option<u32>,
-    /// A script to run after load
+    /// JavaScript to run after load
     #[arg(long, value_name = "JAVASCRIPT")]
     script: Option<String>,
-    /// Ask from this country, two letters
+    /// Fetch from this country (two-letter code)
     #[arg(long, value_name = "CODE")]
     country: Option<String>,
-    /// Ask from residential addresses
+    /// Fetch from residential IP addresses
     #[arg(long)]
     residential: bool,
-    /// A header for the page; may be repeated
+    /// Request header; may be repeated
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
-    /// A cookie for the page; may be repeated
+    /// Cookie; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     cookie: Vec<String>,
-    /// A credential; may be repeated
+    /// Credential; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     credential: Vec<String>,
 }
 
-impl WantedArgs {
-    /// The credentials given.
+impl PageArgs {
+    /// The given credentials.
     fn keys(&self) -> anyhow::Result<Keys> {
         let split = |text: &String| {
             let (name, value) = text
                 .split_once('=')
-                // The text is not shown: it may be the key alone.
-                .context("a `--credential` is written NAME=VALUE")?;
+                // The value is not shown: it may be a key.
+                .context("write `--credential` as NAME=VALUE")?;
             Ok((name.trim().to_owned(), Secret::new(value.trim())))
         };
         self.credential.iter().map(split).collect()
     }
 
     fn headers(&self) -> anyhow::Result<Vec<(String, String)>> {
-        pairs(&self.header, ':', "a `--header` is written NAME: VALUE")
+        pairs(&self.header, ':', "write `--header` as NAME: VALUE")
     }
 
     fn cookies(&self) -> anyhow::Result<Vec<(String, String)>> {
-        pairs(&self.cookie, '=', "a `--cookie` is written NAME=VALUE")
+        pairs(&self.cookie, '=', "write `--cookie` as NAME=VALUE")
     }
 }
 
 fn pairs(
     texts: &[String],
-    between: char,
-    form: &'static str,
+    separator: char,
+    usage: &'static str,
 ) -> anyhow::Result<Vec<(String, String)>> {
     let split = |text: &String| {
-        let (name, value) = text.split_once(between).context(form)?;
+        let (name, value) = text.split_once(separator).context(usage)?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
     };
     texts.iter().map(split).collect()
 }
 
-/// Runs one of the commands; results go to standard output.
+/// Runs one of the commands and prints its result.
 ///
 /// # Errors
-/// One sentence for people, with its causes chained.
+/// The command failed.
 pub(super) fn run(command: ProviderCommand) -> anyhow::Result<()> {
     match command {
         ProviderCommand::List { json, engine } => list::run(&engine, json),
@@ -116,16 +117,16 @@ pub(super) fn run(command: ProviderCommand) -> anyhow::Result<()> {
     }
 }
 
-/// A provider by its name.
+/// The provider with this name.
 fn named(registry: &Registry, name: &str) -> anyhow::Result<Arc<ProviderPlugin>> {
     let found = registry.providers().find(|it| it.info().name == name);
     found.cloned().with_context(|| {
         let names = registry.names(PluginKind::Provider).join(", ");
-        format!("there is no provider `{name}` in plugins.toml, there are: {names}")
+        format!("no provider `{name}` in plugins.toml, expected one of: {names}")
     })
 }
 
-/// The plugins of the manifest, without a server.
+/// Loads the plugins of the manifest.
 fn plugins(manifest: PathBuf) -> anyhow::Result<Arc<Registry>> {
     let config = PluginsConfig {
         manifest,

@@ -1,4 +1,5 @@
-//! Replies of a service, read from files: a raw HTTP/1.1 response, a JSON description of one, or a body alone.
+//! Replies of a service from files: a raw HTTP/1.1 response, a JSON object that describes one, or a
+//! body.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,9 +8,10 @@ use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+
 use trawl_sdk::provider::Reply;
 
-/// A described reply.
+/// A reply as a JSON object.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Described {
@@ -20,13 +22,13 @@ struct Described {
     body_base64: Option<String>,
 }
 
-/// Reads one.
+/// Reads a reply.
 ///
 /// # Errors
-/// The file cannot be read, or begins like a response and is none.
+/// The file cannot be read, or it starts like a response but is not one.
 pub(super) fn read(path: &Path) -> anyhow::Result<Reply<'static>> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    parse(&bytes).with_context(|| format!("`{}` is no reply", path.display()))
+    parse(&bytes).with_context(|| format!("`{}` is not a reply", path.display()))
 }
 
 fn parse(bytes: &[u8]) -> anyhow::Result<Reply<'static>> {
@@ -38,7 +40,7 @@ fn parse(bytes: &[u8]) -> anyhow::Result<Reply<'static>> {
             (Some(text), None) => text.into_bytes(),
             (None, Some(text)) => STANDARD
                 .decode(text)
-                .context("`body_base64` is no base64")?,
+                .context("`body_base64` is not valid base64")?,
             (None, None) => Vec::new(),
             (Some(_), Some(_)) => bail!("give `body_text` or `body_base64`, not both"),
         };
@@ -48,10 +50,10 @@ fn parse(bytes: &[u8]) -> anyhow::Result<Reply<'static>> {
 }
 
 fn raw(bytes: &[u8]) -> anyhow::Result<Reply<'static>> {
-    let find = |mark: &[u8]| bytes.windows(mark.len()).position(|window| window == mark);
+    let find = |text: &[u8]| bytes.windows(text.len()).position(|window| window == text);
     let (head_end, body_at) = match (find(b"\r\n\r\n"), find(b"\n\n")) {
-        (Some(place), _) => (place, place + 4),
-        (None, Some(place)) => (place, place + 2),
+        (Some(at), _) => (at, at + 4),
+        (None, Some(at)) => (at, at + 2),
         (None, None) => (bytes.len(), bytes.len()),
     };
     let head = String::from_utf8_lossy(&bytes[..head_end]);
@@ -59,7 +61,7 @@ fn raw(bytes: &[u8]) -> anyhow::Result<Reply<'static>> {
     let status = lines.next().and_then(|line| line.split_whitespace().nth(1));
     let status = status
         .and_then(|status| status.parse().ok())
-        .context("its first line has no status")?;
+        .context("the first line has no status")?;
     let headers = lines.map(|line| {
         let (name, value) = line.split_once(':').context("a header has no colon")?;
         Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_has_three_forms() {
+    fn a_reply_has_three_formats() {
         let check = |text: &str, status: u16, header: Option<&str>, body: &str| {
             let reply = parse(text.as_bytes()).expect("a reply");
             assert_eq!(reply.status, status, "{text}");

@@ -1,36 +1,38 @@
-//! `trawl provider request`: a conversation on paper.
+//! `trawl provider request`: prints the requests of an adapter without sending them.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use trawl_sdk::provider::{Pool, Reply, Screenshot, Step, Task, WaitFor};
 
-use super::{WantedArgs, replies};
-use crate::cli::engine_args::EngineArgs;
 use trawl_engine::providers::{Keys, prepare};
 use trawl_plugins::ProviderPlugin;
+use trawl_sdk::provider::{Pool, Reply, Screenshot, Step, Task, WaitFor};
+
+use super::{PageArgs, replies};
+use crate::cli::engine_args::EngineArgs;
 
 /// Options of `trawl provider request`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RequestArgs {
     #[command(flatten)]
-    wanted: WantedArgs,
-    /// Method of the page's request
+    page: PageArgs,
+    /// HTTP method
     #[arg(long, default_value = "GET")]
     method: String,
-    /// Body of the page's request
+    /// Request body
     #[arg(long, default_value = "")]
     body: String,
-    /// Have a picture of the whole page made
+    /// Take a full-page screenshot
     #[arg(long)]
     screenshot: bool,
-    /// A reply of the service, to see what is sent next: a raw HTTP/1.1 response, a JSON object with status, headers and
-    /// body_text or body_base64, or any other file as the body of a 200; may be repeated
+    /// Reply of the service, to see the next request: a raw HTTP/1.1 response, a JSON object with
+    /// status, headers and body_text or body_base64, or any other file as the body of a 200; may be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     reply: Vec<PathBuf>,
-    /// Print a JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -40,8 +42,8 @@ pub(in crate::cli) struct RequestArgs {
 pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
     let (_, manifest) = args.engine.load()?;
     let registry = super::plugins(manifest)?;
-    let plugin = super::named(&registry, &args.wanted.name)?;
-    let (task, keys) = (task(args, &plugin)?, args.wanted.keys()?);
+    let plugin = super::named(&registry, &args.page.name)?;
+    let (task, keys) = (task(args, &plugin)?, args.page.keys()?);
     let replies: Vec<Reply<'static>> = args
         .reply
         .iter()
@@ -53,7 +55,7 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
         let exchange = match step {
             Step::Send(exchange) => *exchange,
             Step::Done(page) => {
-                return end(
+                return finish(
                     args.json,
                     &json!({"page": {
                         "status": page.status, "url": page.url, "route": page.variant, "request_id": page.request_id,
@@ -62,7 +64,7 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
                 );
             }
             Step::Failed(failure) => {
-                return end(
+                return finish(
                     args.json,
                     &json!({"failure": {
                         "class": failure.class.name(), "message": failure.message, "target_status": failure.target_status,
@@ -71,7 +73,13 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
                 );
             }
         };
-        crate::cli::print(&shown(&exchange.request, &task, &plugin, &keys, args.json)?)?;
+        crate::cli::print(&request_text(
+            &exchange.request,
+            &task,
+            &plugin,
+            &keys,
+            args.json,
+        )?)?;
         let Some(reply) = replies.next() else {
             return Ok(());
         };
@@ -80,26 +88,26 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
 }
 
 fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
-    let wanted = &args.wanted;
+    let page = &args.page;
     let grant = plugin.grant();
-    let url = url::Url::parse(&wanted.url)
-        .with_context(|| format!("`{}` is not an address", wanted.url))?;
+    let url = url::Url::parse(&page.url).with_context(|| format!("`{}` is not a URL", page.url))?;
     Ok(Task {
         method: args.method.to_uppercase(),
         body: args.body.clone().into_bytes(),
-        headers: wanted.headers()?,
-        cookies: wanted.cookies()?,
-        javascript: wanted.js,
-        wait_ms: wanted.wait,
-        wait_for: wanted.wait_for.as_ref().map(|selector| WaitFor {
+        headers: page.headers()?,
+        cookies: page.cookies()?,
+        javascript: page.js,
+        wait_ms: page.wait,
+        wait_for: page.wait_for.as_ref().map(|selector| WaitFor {
             selector: selector.clone(),
             time_ms: u32::try_from(trawl_plan::WAIT_DEFAULT.as_millis()).unwrap_or(u32::MAX),
         }),
-        script: wanted.script.clone(),
-        country: wanted.country.as_ref().map(|code| code.to_uppercase()),
-        pool: match wanted.residential {
-            true => Pool::Residential,
-            false => Pool::Standard,
+        script: page.script.clone(),
+        country: page.country.as_ref().map(|code| code.to_uppercase()),
+        pool: if page.residential {
+            Pool::Residential
+        } else {
+            Pool::Standard
         },
         screenshot: args.screenshot.then_some(Screenshot::FullPage),
         time_ms: u32::try_from(grant.time_max.as_millis()).unwrap_or(u32::MAX),
@@ -108,8 +116,9 @@ fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
     })
 }
 
-/// The request as it would be sent: `target` is the request target of RFC 9112 section 3.2.1, the host is among the headers.
-fn shown(
+/// The request as it would be sent. `target` is the request target of RFC 9112 section 3.2.1; the
+/// host is a header.
+fn request_text(
     request: &trawl_sdk::provider::Request,
     task: &Task,
     plugin: &ProviderPlugin,
@@ -118,11 +127,13 @@ fn shown(
 ) -> anyhow::Result<String> {
     let request = prepare(request, task, plugin.grant(), keys).map_err(|reason| {
         let reason = reason.to_string();
-        let hint = match reason.starts_with("there is no value") {
-            true => ", give it with --credential NAME=VALUE",
-            false => "",
+        let is_missing = reason.starts_with("there is no value");
+        let hint = if is_missing {
+            ", give it with --credential NAME=VALUE"
+        } else {
+            ""
         };
-        anyhow::anyhow!("the request is refused: {reason}{hint}")
+        anyhow::anyhow!("the host refuses the request: {reason}{hint}")
     })?;
     let url = request.url();
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
@@ -151,14 +162,17 @@ fn shown(
     ))
 }
 
-fn end(is_json: bool, outcome: &Value) -> anyhow::Result<()> {
-    let text = match is_json {
-        true => outcome.to_string(),
-        false => serde_json::to_string_pretty(outcome)?,
+fn finish(is_json: bool, outcome: &Value) -> anyhow::Result<()> {
+    let text = if is_json {
+        outcome.to_string()
+    } else {
+        serde_json::to_string_pretty(outcome)?
     };
     crate::cli::print(&text)?;
     match outcome["failure"]["class"].as_str() {
-        Some("unsupported") => bail!("the provider cannot do this; nothing would be sent"),
+        Some("unsupported") => {
+            bail!("the provider does not support this request, nothing would be sent")
+        }
         _ => Ok(()),
     }
 }

@@ -1,0 +1,44 @@
+//! `GET /account`: the account of the key.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use trawl_billing::Account;
+use trawl_control::{Reply, Request};
+
+use super::views::AccountView;
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+
+#[utoipa::path(
+    get,
+    path = "/account",
+    tag = "account",
+    description = "Returns the account of the key, with its balance, keys and subscription.",
+    responses(
+        (status = 200, description = "The account", body = AccountView),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn account(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let request = Request::Account {
+        account: account.id.to_string(),
+    };
+    match trawl_control::perform(api.service.billing(), request).await? {
+        Reply::Account { account, keys } => {
+            let view = AccountView::from(account).with_keys(keys);
+            ResponseFormat::of(&headers).object(&view)
+        }
+        _ => Err(ApiError::Internal),
+    }
+}

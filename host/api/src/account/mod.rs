@@ -1,0 +1,8 @@
+//! The account of the key: its details, balance, alerts and statement.
+
+pub(crate) mod credits;
+pub(crate) mod details;
+pub(crate) mod notices;
+pub(crate) mod statement;
+mod statement_body;
+pub(crate) mod views;

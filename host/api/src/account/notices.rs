@@ -1,0 +1,80 @@
+//! `PUT /account/notices`: the webhook that reports a low balance.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{self, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use utoipa::ToSchema;
+
+use trawl_billing::Account;
+use trawl_control::{Reply, Request};
+
+use super::views::AccountView;
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::fields::Fields;
+use crate::http::format::ResponseFormat;
+
+/// Body of `PUT /account/notices`.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "the body is read field by field; this type documents it"
+)]
+#[schema(example = json!({"destination": "https://you.example/hook", "low_balance_dollars": "5"}))]
+pub(crate) struct Notices {
+    /// Webhook URL; null or absent turns the events off.
+    destination: Option<String>,
+    /// Threshold in dollars, as decimal text or a number. Without it, only an empty balance is
+    /// reported.
+    low_balance_dollars: Option<String>,
+}
+
+#[utoipa::path(
+    put,
+    path = "/account/notices",
+    tag = "account",
+    description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance` (`{\"account\": …, \"credits\": …}`, signed \
+        like the events of crawls). `on_low_balance` is sent once when the balance falls below `low_balance_dollars`, `on_empty_balance` \
+        once when nothing is left to spend; a top-up above the threshold re-arms them. Without a `destination`, no event is sent.",
+    request_body(content = Notices),
+    responses(
+        (status = 200, description = "The account", body = AccountView),
+        (status = 400, description = "A field is invalid; the error starts with its name",
+            example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn set_notices(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    headers: HeaderMap,
+    request: extract::Request,
+) -> Result<Response, ApiError> {
+    let format = ResponseFormat::of(&headers);
+    change(&api, account.id.to_string(), request, format).await
+}
+
+/// Sets the balance alerts of an account; for its owner and for the operator.
+pub(crate) async fn change(
+    api: &Api,
+    account: String,
+    request: extract::Request,
+    format: ResponseFormat,
+) -> Result<Response, ApiError> {
+    let fields = Fields::read(request, &["destination", "low_balance_dollars"]).await?;
+    let request = Request::SetNotices {
+        account,
+        destination: fields
+            .text("destination")?
+            .filter(|text| !text.trim().is_empty()),
+        below: fields.dollars("low_balance_dollars")?.unwrap_or_default().0,
+    };
+    match trawl_control::perform(api.service.billing(), request).await? {
+        Reply::Notices(account) => format.object(&AccountView::from(account)),
+        _ => Err(ApiError::Internal),
+    }
+}

@@ -1,0 +1,112 @@
+//! `GET /account/statement`: every change of the balance.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use trawl_billing::{Account, AccountId};
+use trawl_model::clock::{NotATime, Timestamp};
+
+use super::statement_body::{self, StatementFormat};
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::params::Query;
+
+pub(crate) use super::statement_body::Statement;
+
+/// Period and format of a statement.
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StatementQuery {
+    /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the creation of the
+    /// account.
+    from: Option<String>,
+    /// End of the period, exclusive. Default: now.
+    to: Option<String>,
+    /// `json` (default) or `csv`; `Accept: text/csv` also selects CSV.
+    format: Option<String>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/account/statement",
+    tag = "account",
+    description = "Returns the opening balance, every ledger entry in order, and the closing balance. The opening balance plus all amounts \
+        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With \
+        `Accept: application/jsonl`, the response has one line per entry.",
+    params(StatementQuery),
+    responses(
+        (status = 200, description = "The statement", body = Statement),
+        (status = 400, description = "A time or the format is invalid"),
+        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn statement(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Query(query): Query<StatementQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    respond(&api, &account.id, &query, &headers).await
+}
+
+/// The statement of an account; for its owner and for the operator.
+pub(crate) async fn respond(
+    api: &Api,
+    account: &AccountId,
+    query: &StatementQuery,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
+    let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
+    let format = format(query.format.as_deref(), headers)?;
+    let billing = api.service.billing().clone();
+    let chunks = statement_body::chunks(billing, account.clone(), from..to, format).await?;
+    let mut response = Response::new(Body::from_stream(chunks));
+    let media_type = HeaderValue::from_static(format.media_type());
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, media_type);
+    Ok(response)
+}
+
+/// A time parameter; `None` if it is absent.
+///
+/// # Errors
+/// The value is not a time.
+pub(crate) fn parse_time(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, ApiError> {
+    let text = text.filter(|text| !text.trim().is_empty());
+    let read = |text: &str| {
+        text.parse()
+            .map_err(|error: NotATime| ApiError::Invalid(format!("{name}: {error}")))
+    };
+    text.map(read).transpose()
+}
+
+/// The requested format of the statement.
+fn format(format: Option<&str>, headers: &HeaderMap) -> Result<StatementFormat, ApiError> {
+    let accepts_csv = headers.get_all(header::ACCEPT).iter().any(|accept| {
+        accept
+            .to_str()
+            .is_ok_and(|accept| accept.contains("text/csv"))
+    });
+    match format.map(str::to_ascii_lowercase).as_deref() {
+        Some("csv") => Ok(StatementFormat::Csv),
+        None if accepts_csv => Ok(StatementFormat::Csv),
+        Some("json") | None => Ok(match ResponseFormat::of(headers) {
+            ResponseFormat::Json => StatementFormat::Json,
+            ResponseFormat::JsonLines => StatementFormat::JsonLines,
+        }),
+        Some(_) => Err(ApiError::Invalid(
+            "format: write `json` or `csv`".to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,299 @@
+//! The body of a statement, streamed from the ledger: an account may have millions of entries.
+
+use std::io;
+use std::ops::Range;
+
+use axum::body::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use trawl_billing::{AccountId, Billing, LedgerEntryKind, Posted, Window};
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+use trawl_wire::{Costs, dollars};
+
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+
+/// Entries that are read from the ledger at a time.
+const ENTRIES_AT_ONCE: u32 = 1_000;
+
+/// Format of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatementFormat {
+    /// One JSON object.
+    Json,
+    /// One JSON object per entry.
+    JsonLines,
+    /// One line per entry, amounts as exact decimal text.
+    Csv,
+}
+
+/// A statement. Amounts are dollars.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Statement {
+    /// The account.
+    account: String,
+    /// Balance before the first entry.
+    opening_balance: f64,
+    /// Ledger entries in order.
+    entries: Vec<StatementEntry>,
+    /// Balance after the last entry: the opening balance plus all amounts.
+    closing_balance: f64,
+}
+
+/// One ledger entry of an account.
+#[derive(Serialize, ToSchema)]
+struct StatementEntry {
+    /// Its position in the ledger.
+    seq: i64,
+    /// Time of the entry.
+    at: String,
+    /// `top_up`, `bonus`, `reserve` (reserved for a page), `post` (the charge of a page), `void` (a
+    /// page that failed or was refused), `seats` (the monthly price of seats).
+    kind: &'static str,
+    /// Change of the balance in dollars.
+    amount: f64,
+    /// Change of the reserved amount in dollars.
+    reserved: f64,
+    /// The request or crawl of the page; empty for top-ups.
+    run: String,
+    /// URL of the page; empty for top-ups.
+    url: String,
+    /// The parts of a charge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<Costs>,
+    /// The provider's part of a charge in dollars, included in `total_cost`.
+    #[serde(skip_serializing_if = "is_zero")]
+    billed_cost: f64,
+    /// Why a page was not charged, or which seats were charged.
+    reason: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(amount: &f64) -> bool {
+    *amount == 0.0
+}
+
+impl From<Posted> for StatementEntry {
+    fn from(posted: Posted) -> Self {
+        let entry = posted.entry;
+        let is_charge = entry.kind == LedgerEntryKind::Post;
+        Self {
+            seq: posted.seq,
+            at: entry.at.to_string(),
+            kind: entry.kind.name(),
+            amount: dollars(entry.amount),
+            reserved: dollars(entry.held),
+            run: entry.run.to_string(),
+            url: entry.url.to_string(),
+            costs: is_charge.then(|| Costs::new(&entry.charge, None)),
+            billed_cost: dollars(entry.charge.vendor_billed),
+            reason: entry.reason,
+        }
+    }
+}
+
+/// The statement in chunks.
+///
+/// # Errors
+/// The store failed.
+pub(super) async fn chunks(
+    billing: Billing,
+    account: AccountId,
+    time: Range<Timestamp>,
+    format: StatementFormat,
+) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, ApiError> {
+    let opening = balance_before(&billing, &account, time.start).await?;
+    let head = format.head(&account, opening);
+    let reader = Reader {
+        billing,
+        account,
+        time,
+        format,
+        after: 0,
+        balance: opening,
+        is_done: false,
+    };
+    let head = stream::iter((!head.is_empty()).then_some(Ok(head)));
+    Ok(head.chain(stream::try_unfold(reader, Reader::next)))
+}
+
+/// The sum of all entries before a time.
+async fn balance_before(
+    billing: &Billing,
+    account: &AccountId,
+    time: Timestamp,
+) -> Result<Nanodollars, ApiError> {
+    let window = Window {
+        from: Timestamp::MIN,
+        to: time,
+        after: 0,
+        limit: 0,
+    };
+    let page = billing.statement(account, window).await?;
+    Ok(page.sums.iter().map(|sum| sum.amount).sum())
+}
+
+struct Reader {
+    billing: Billing,
+    account: AccountId,
+    time: Range<Timestamp>,
+    format: StatementFormat,
+    after: i64,
+    /// Balance after the last entry that was read.
+    balance: Nanodollars,
+    is_done: bool,
+}
+
+impl Reader {
+    /// The next serialized entries, or the end of the body, and the reader of the rest.
+    async fn next(mut self) -> io::Result<Option<(Bytes, Self)>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let window = Window {
+            from: self.time.start,
+            to: self.time.end,
+            after: self.after,
+            limit: ENTRIES_AT_ONCE,
+        };
+        let page = self.billing.statement(&self.account, window).await;
+        let entries = page.map_err(io::Error::other)?.entries;
+        self.is_done = entries.is_empty();
+        let mut text = Vec::new();
+        for posted in entries {
+            let is_first = self.after == 0;
+            self.after = posted.seq;
+            self.balance += posted.entry.amount;
+            self.format.write(posted, is_first, &mut text)?;
+        }
+        if self.is_done {
+            text = self.format.end(self.balance).into_bytes();
+        }
+        Ok(Some((text.into(), self)))
+    }
+}
+
+/// Columns of the CSV format.
+const COLUMNS: [&str; 14] = [
+    "seq",
+    "at",
+    "kind",
+    "amount",
+    "reserved",
+    "run",
+    "url",
+    "ai_cost",
+    "compute_cost",
+    "file_cost",
+    "bytes_transferred_cost",
+    "transform_cost",
+    "billed_cost",
+    "reason",
+];
+
+impl StatementFormat {
+    /// The media type of the response.
+    pub(super) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => ResponseFormat::Json.media_type(),
+            Self::JsonLines => ResponseFormat::JsonLines.media_type(),
+            Self::Csv => "text/csv; charset=utf-8",
+        }
+    }
+
+    /// What precedes the entries.
+    fn head(self, account: &AccountId, opening: Nanodollars) -> Bytes {
+        match self {
+            Self::JsonLines => Bytes::new(),
+            Self::Csv => format!("{}\r\n", COLUMNS.join(",")).into(),
+            Self::Json => format!(
+                "{{\"account\":\"{account}\",\"opening_balance\":{},\"entries\":[",
+                dollars(opening)
+            )
+            .into(),
+        }
+    }
+
+    /// What follows the entries.
+    fn end(self, closing: Nanodollars) -> String {
+        match self {
+            Self::Json => format!("],\"closing_balance\":{}}}", dollars(closing)),
+            Self::JsonLines | Self::Csv => String::new(),
+        }
+    }
+
+    fn write(self, posted: Posted, is_first: bool, text: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Csv => text.extend_from_slice(csv_line(&posted).as_bytes()),
+            Self::Json => {
+                if !is_first {
+                    text.push(b',');
+                }
+                serde_json::to_writer(text, &StatementEntry::from(posted))?;
+            }
+            Self::JsonLines => {
+                serde_json::to_writer(&mut *text, &StatementEntry::from(posted))?;
+                text.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+}
+
+fn csv_line(posted: &Posted) -> String {
+    let entry = &posted.entry;
+    let charge = &entry.charge;
+    let parts = [
+        charge.ai,
+        charge.compute,
+        charge.file,
+        charge.bytes_transferred,
+        charge.transform,
+        charge.vendor_billed,
+    ];
+    let mut fields = vec![
+        posted.seq.to_string(),
+        entry.at.to_string(),
+        entry.kind.name().to_owned(),
+        entry.amount.dollars_text(),
+        entry.held.dollars_text(),
+        quoted(&entry.run),
+        quoted(&entry.url),
+    ];
+    fields.extend(parts.map(Nanodollars::dollars_text));
+    fields.push(quoted(&entry.reason));
+    fields.join(",") + "\r\n"
+}
+
+/// A text as a CSV field (RFC 4180). Text that a spreadsheet would read as a formula is prefixed
+/// with an apostrophe.
+fn quoted(text: &str) -> String {
+    let prefix = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        "'"
+    } else {
+        ""
+    };
+    if prefix.is_empty() && !text.contains(['"', ',', '\n', '\r']) {
+        return text.to_owned();
+    }
+    format!("\"{prefix}{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_needed() {
+        assert_eq!(quoted("https://a.com/?b=1"), "https://a.com/?b=1");
+        assert_eq!(quoted("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+        assert_eq!(quoted(""), "");
+    }
+}

@@ -1,0 +1,115 @@
+//! `POST /crawl` and the endpoints that show, stop and resume a crawl.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use trawl_billing::Account;
+use trawl_wire::{Entry, ScrapeRequest, Verb};
+
+use super::start;
+use super::status::CrawlStatus;
+use crate::Api;
+use crate::http::body::BODY_BYTES_MAX;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::params::Path;
+use crate::http::request::{ApiRequest, serve};
+
+#[utoipa::path(
+    post,
+    path = "/crawl",
+    description = "Crawls a site from its seed URL within the limits of the request and streams one entry per page, in the order \
+        in which pages finish. The `X-Crawl-Id` header has the id of the crawl. With `run_in_background`, the response is sent at \
+        once.",
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed URL is a separate crawl",
+        example = json!({"url": "http://sample.trawl.test/", "limit": 3, "return_format": "markdown"})),
+    responses(
+        (status = 200, description = "One entry per page; `error` is set for a page that failed", body = Vec<Entry>),
+        (status = 429, description = "Too many requests or crawls, see `Retry-After`", example = json!({"error": "slow down"})),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn crawl(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let work = |request| start::pages(request, Verb::Scrape);
+    serve(&api, account, request, BODY_BYTES_MAX, work).await
+}
+
+#[utoipa::path(
+    get,
+    path = "/crawl/{id}",
+    description = "Returns the state of a crawl.",
+    params(("id" = String, Path, description = "`X-Crawl-Id`")),
+    responses(
+        (status = 200, description = "State of the crawl", body = CrawlStatus),
+        (status = 404, description = "The account has no such crawl"),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn show(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let view = api.service.crawls().show(&account.id, &id).await?;
+    ResponseFormat::of(&headers).object(&CrawlStatus::from(view))
+}
+
+#[utoipa::path(
+    delete,
+    path = "/crawl/{id}",
+    description = "Stops the crawl: no further page is fetched, pages in flight finish.",
+    params(("id" = String, Path, description = "`X-Crawl-Id`")),
+    responses(
+        (status = 200, description = "State of the crawl after the call", body = CrawlStatus),
+        (status = 404, description = "The account has no such crawl"),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn stop(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let view = api.service.crawls().cancel(&account.id, &id).await?;
+    ResponseFormat::of(&headers).object(&CrawlStatus::from(view))
+}
+
+#[utoipa::path(
+    post,
+    path = "/crawl/{id}/resume",
+    description = "Resumes a parked crawl: send the `headers`, `cookies` or `router` secrets that were lost in a restart.",
+    params(("id" = String, Path, description = "`X-Crawl-Id`")),
+    request_body(content = ScrapeRequest, description = "The fields that contain the secrets",
+        example = json!({"headers": {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}})),
+    responses(
+        (status = 200, description = "State of the crawl after the call", body = CrawlStatus),
+        (status = 404, description = "The account has no such crawl"),
+        (status = 409, description = "The crawl is not parked"),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn resume(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let work = |request: ApiRequest| async move {
+        let crawls = request.service.crawls();
+        let stored = crawls.show(&request.account.id, &id).await?.record.request;
+        let complete = trawl_wire::with_secrets(&stored, &request.body)?;
+        let view = crawls.resume(&request.account.id, &id, &complete).await?;
+        request.format.object(&CrawlStatus::from(view))
+    };
+    serve(&api, account, request, BODY_BYTES_MAX, work).await
+}

@@ -1,0 +1,95 @@
+//! `GET /crawl/{id}/skipped`: the URLs that a crawl did not fetch.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures_util::{StreamExt, stream};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use trawl_billing::Account;
+use trawl_model::UrlState;
+
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::headers::set_next_cursor;
+use crate::http::params::{Path, Query};
+use crate::http::stream as responses;
+
+/// URLs per response when the request sets no limit.
+const SKIPPED_DEFAULT: u32 = 10_000;
+/// Maximum number of URLs per response.
+const SKIPPED_MAX: u32 = 100_000;
+
+/// Which URLs to return.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SkippedQuery {
+    /// Return URLs after this number, see the `X-Next-Cursor` header.
+    cursor: Option<u32>,
+    /// Maximum number of URLs, default 10,000.
+    limit: Option<u32>,
+}
+
+/// A URL that was not fetched.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Skipped {
+    /// The URL.
+    url: String,
+    /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`,
+    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full` or `stopped`.
+    reason: &'static str,
+    /// Hops from the seed URL.
+    depth: u16,
+}
+
+#[utoipa::path(
+    get,
+    path = "/crawl/{id}/skipped",
+    tag = "crawl",
+    description = "Returns each URL that the crawl discovered and did not fetch, with the reason.",
+    params(("id" = String, Path, description = "`X-Crawl-Id`"), SkippedQuery),
+    responses(
+        (status = 200, description = "URLs; the `X-Next-Cursor` header has the cursor of the next request", body = Vec<Skipped>),
+        (status = 404, description = "The account has no such crawl"),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn skipped(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Path(id): Path<String>,
+    Query(query): Query<SkippedQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let count_max = query.limit.unwrap_or(SKIPPED_DEFAULT).clamp(1, SKIPPED_MAX);
+    let rows = api
+        .service
+        .crawls()
+        .skipped(&account.id, &id, query.cursor, count_max)
+        .await?;
+    let next = rows.last().map(|row| row.n).or(query.cursor);
+    let skipped = rows.into_iter().filter_map(|row| {
+        let UrlState::Skipped(reason) = row.state else {
+            return None;
+        };
+        let skipped = Skipped {
+            url: row.url,
+            reason: reason.name(),
+            depth: row.depth,
+        };
+        serde_json::to_vec(&skipped).ok().map(Bytes::from)
+    });
+    let format = ResponseFormat::of(&headers);
+    let entries = stream::iter(skipped.collect::<Vec<_>>());
+    let mut response = responses::entries(format, entries.boxed());
+    if let Some(next) = next {
+        set_next_cursor(&mut response, next);
+    }
+    Ok(response)
+}

@@ -1,0 +1,155 @@
+//! Starts the crawls of a request and answers with their pages or their ids.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::response::Response;
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+
+use trawl_billing::Slot;
+use trawl_crawl::{CrawlHandle, NewCrawl};
+use trawl_plan::crawl::CrawlPlan;
+use trawl_plugins::Registry;
+use trawl_wire::{CrawlRequest, PlanContext, Verb, crawl_request};
+
+use crate::Run;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::headers;
+use crate::http::request::ApiRequest;
+use crate::http::stream as responses;
+
+/// Starts the crawls of a request and answers with their pages, or with their ids.
+pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
+    plan(&request, verb)?.run(request, None).await
+}
+
+/// Plans the crawls of a request on a blocking thread: its body may be large.
+pub(crate) async fn plan_blocking(
+    request: ApiRequest,
+    verb: Verb,
+) -> Result<(PlannedCrawls, ApiRequest), ApiError> {
+    let planning = tokio::task::spawn_blocking(move || {
+        let planned = plan(&request, verb)?;
+        Ok((planned, request))
+    });
+    planning.await.unwrap_or_else(|panic| {
+        tracing::error!(error = %panic, "planning a request panicked");
+        Err(ApiError::Internal)
+    })
+}
+
+/// Plans the crawls of a request.
+pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, ApiError> {
+    let run = request.begin_run();
+    let context = PlanContext {
+        catalog: run.catalog(),
+        ways: request.defaults(),
+    };
+    let crawls = crawl_request(&request.body, verb, context)?;
+    Ok(PlannedCrawls { run, crawls, verb })
+}
+
+/// Crawls that are planned and not started yet.
+pub(crate) struct PlannedCrawls {
+    run: Arc<dyn Run>,
+    crawls: CrawlRequest,
+    verb: Verb,
+}
+
+impl PlannedCrawls {
+    /// Starts the crawls. Background crawls hold the request's slot until the last of them ends.
+    pub(crate) async fn run(
+        self,
+        request: ApiRequest,
+        slot: Option<Arc<Slot>>,
+    ) -> Result<Response, ApiError> {
+        let format = request.format;
+        let StartedCrawls { crawls, ignored } = self.start(request, slot).await?;
+        respond(format, crawls, &ignored)
+    }
+
+    /// The plan of the first crawl, and the plugins that all crawls use.
+    pub(crate) fn first(&self) -> Option<(&CrawlPlan, Arc<Registry>)> {
+        let first = self.crawls.crawls.first()?;
+        Some((&first.plan, self.run.registry()))
+    }
+
+    /// Starts the crawls and leaves the response to the caller.
+    pub(crate) async fn start(
+        self,
+        request: ApiRequest,
+        slot: Option<Arc<Slot>>,
+    ) -> Result<StartedCrawls, ApiError> {
+        let CrawlRequest { crawls, ignored } = self.crawls;
+        let mut started = Vec::with_capacity(crawls.len());
+        for crawl in crawls {
+            let new = NewCrawl {
+                account: request.account.id.clone(),
+                plan: crawl.plan,
+                request: crawl.request,
+                needs_secrets: crawl.needs_secrets,
+                verb: self.verb.name(),
+                terms: request.terms,
+                slot: slot.clone(),
+                registry: self.run.registry(),
+            };
+            started.push(request.service.crawls().begin(new).await?);
+        }
+        Ok(StartedCrawls {
+            crawls: started,
+            ignored,
+        })
+    }
+}
+
+/// Crawls that are running.
+pub(crate) struct StartedCrawls {
+    /// The crawls.
+    pub(crate) crawls: Vec<CrawlHandle>,
+    /// Parameters without effect.
+    pub(crate) ignored: Vec<String>,
+}
+
+fn respond(
+    format: ResponseFormat,
+    crawls: Vec<CrawlHandle>,
+    ignored: &[String],
+) -> Result<Response, ApiError> {
+    let ids: Vec<String> = crawls.iter().map(|crawl| crawl.id.clone()).collect();
+    let entries: Vec<_> = crawls
+        .into_iter()
+        .filter_map(|crawl| crawl.entries)
+        .collect();
+    let mut response = if ids.is_empty() {
+        // `crawl-text` with a text that contains no URL.
+        responses::entries(format, stream::empty())
+    } else if entries.is_empty() {
+        queued(format, &ids)?
+    } else {
+        let entries = entries.into_iter().map(receiver_stream);
+        responses::entries(format, stream::select_all(entries))
+    };
+    headers::set_crawl_ids(&mut response, &ids);
+    headers::set_ignored_parameters(&mut response, ignored);
+    Ok(response)
+}
+
+fn receiver_stream(entries: Receiver<Bytes>) -> impl Stream<Item = Bytes> + Send + Unpin {
+    stream::unfold(entries, |mut entries| async move {
+        entries.recv().await.map(|entry| (entry, entries))
+    })
+    .boxed()
+}
+
+/// The response to a request for background crawls. Decision D48: a list if there are several
+/// seeds.
+fn queued(format: ResponseFormat, ids: &[String]) -> Result<Response, ApiError> {
+    let one = |id: &String| json!({"id": id, "status": "queued"});
+    match ids {
+        [id] => format.object(&one(id)),
+        ids => format.object(&ids.iter().map(one).collect::<Value>()),
+    }
+}

@@ -1,0 +1,108 @@
+//! The state of a crawl as clients see it.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use trawl_crawl::CrawlView;
+use trawl_model::StopReason;
+use trawl_model::clock::Timestamp;
+use trawl_plan::Pipeline;
+use trawl_store::CrawlState;
+
+/// State of a crawl.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Crawl)]
+pub(super) struct CrawlStatus {
+    /// Its id.
+    id: String,
+    /// `queued`, `running`, `parked` (it needs secrets that were lost in a restart) or `ended`.
+    state: &'static str,
+    /// The same as `state`.
+    status: &'static str,
+    /// Why it ended or is about to end: `completed`, `limit`, `depth`, `budget`,
+    /// `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`, `client_gone`,
+    /// `server_stopped`, `credentials_lost`, `failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_reason: Option<&'static str>,
+    /// Whether it runs in the background.
+    background: bool,
+    /// Pages delivered, including failed ones.
+    pages: u64,
+    /// Pages that failed.
+    failed: u64,
+    /// Decoded bytes of the pages.
+    bytes: u64,
+    /// Costs so far.
+    costs: CrawlCosts,
+    /// URLs it has discovered, while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    urls: Option<CrawlUrls>,
+    /// The request object with its limits, without secrets.
+    #[schema(value_type = Object)]
+    request: Box<RawValue>,
+    /// Start time, in seconds since 1970.
+    created_at: i64,
+    /// End time, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<i64>,
+}
+
+/// Costs of a crawl.
+#[derive(Serialize, ToSchema)]
+struct CrawlCosts {
+    /// Dollars.
+    total_cost: f64,
+    /// Credits as decimal text; 10,000 credits are one dollar.
+    credits: String,
+}
+
+/// URLs that a crawl has discovered.
+#[derive(Serialize, ToSchema)]
+struct CrawlUrls {
+    /// All of them.
+    known: u64,
+    /// URLs in the queue.
+    waiting: u64,
+    /// URLs being fetched.
+    in_flight: u64,
+    /// URLs that were skipped, see `/crawl/{id}/skipped`.
+    skipped: u64,
+}
+
+impl From<CrawlView> for CrawlStatus {
+    fn from(view: CrawlView) -> Self {
+        let CrawlView { record, tally } = view;
+        let stop_reason = if tally.state == CrawlState::Parked {
+            Some("credentials_lost")
+        } else {
+            tally.stop.map(StopReason::name)
+        };
+        let urls = (tally.urls.known > 0).then_some(CrawlUrls {
+            known: tally.urls.known,
+            waiting: tally.urls.waiting,
+            in_flight: tally.urls.in_flight,
+            skipped: tally.urls.skipped,
+        });
+        let pipeline = Pipeline::named(&record.verb);
+        let request = trawl_wire::shown_request(record.request, pipeline);
+        Self {
+            id: record.id,
+            state: tally.state.name(),
+            status: tally.state.name(),
+            stop_reason,
+            background: record.in_background,
+            pages: tally.n_pages,
+            failed: tally.n_failed,
+            bytes: tally.n_bytes,
+            costs: CrawlCosts {
+                total_cost: trawl_wire::dollars(tally.spent),
+                credits: tally.spent.credits_text(),
+            },
+            urls,
+            request: RawValue::from_string(request).unwrap_or_default(),
+            created_at: record.created.unix_seconds(),
+            ended_at: record.ended.map(Timestamp::unix_seconds),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `GET /crawl/{id}/pages`: the entries of a crawl, once more or as they come.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use trawl_billing::Account;
+use trawl_crawl::Crawls;
+use trawl_wire::Entry;
+
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+use crate::http::headers::set_next_cursor;
+use crate::http::params::{Path, Query};
+use crate::http::stream as responses;
+
+/// Entries per response when the request sets no limit.
+const PAGES_DEFAULT: u32 = 1_000;
+/// Maximum number of entries per response.
+const PAGES_MAX: u32 = 10_000;
+/// Entries that are read from the store at a time.
+const PAGES_AT_ONCE: u32 = 64;
+
+/// Which entries of a crawl to return.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PagesQuery {
+    /// Return entries after this number, 0 (default) for all; see the `X-Next-Cursor` header.
+    #[serde(default)]
+    cursor: u64,
+    /// Maximum number of entries, default 1,000. JSON lines that follow a crawl are unlimited by
+    /// default.
+    limit: Option<u32>,
+    /// Whether to wait for further entries while the crawl runs. Default: true for JSON lines,
+    /// false for a JSON array.
+    follow: Option<bool>,
+}
+
+#[utoipa::path(
+    get,
+    path = "/crawl/{id}/pages",
+    tag = "crawl",
+    description = "Returns the entries of a crawl, in the order in which pages finished. `Accept: application/jsonl` returns lines and \
+        follows a running crawl until it ends. Entries are stored for 7 days.",
+    params(("id" = String, Path, description = "`X-Crawl-Id`"), PagesQuery),
+    responses(
+        (status = 200, description = "Entries; the `X-Next-Cursor` header has the cursor of the next request", body = Vec<Entry>),
+        (status = 404, description = "The account has no such crawl"),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn stored_pages(
+    State(api): State<Api>,
+    Extension(account): Extension<Arc<Account>>,
+    Path(id): Path<String>,
+    Query(query): Query<PagesQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let format = ResponseFormat::of(&headers);
+    let crawls = api.service.crawls().clone();
+    if query.follow.unwrap_or(format == ResponseFormat::JsonLines) {
+        // Looked up before the response starts, so that an unknown crawl is a 404.
+        crawls.show(&account.id, &id).await?;
+        let follower = Follower {
+            crawls,
+            account,
+            id,
+            after: query.cursor,
+            left: query.limit.map_or(u64::MAX, u64::from),
+        };
+        return Ok(responses::entries(format, follower.entries().boxed()));
+    }
+    let count_max = query.limit.unwrap_or(PAGES_DEFAULT).clamp(1, PAGES_MAX);
+    let pages = crawls
+        .pages(&account.id, &id, query.cursor, count_max)
+        .await?;
+    let next = pages.last().map_or(query.cursor, |(seq, _)| *seq);
+    let entries = stream::iter(pages.into_iter().map(|(_, entry)| entry));
+    let mut response = responses::entries(format, entries.boxed());
+    set_next_cursor(&mut response, next);
+    Ok(response)
+}
+
+/// Reads the entries of a crawl while it runs.
+struct Follower {
+    crawls: Crawls,
+    account: Arc<Account>,
+    id: String,
+    /// Number of the last entry that was read.
+    after: u64,
+    /// Entries that may still be read.
+    left: u64,
+}
+
+impl Follower {
+    fn entries(self) -> impl Stream<Item = Bytes> + Send {
+        stream::unfold(self, |mut follower| async move {
+            let entries = follower.next().await?;
+            Some((stream::iter(entries), follower))
+        })
+        .flatten()
+    }
+
+    /// The next entries; `None` when the crawl has ended and all entries are read.
+    async fn next(&mut self) -> Option<Vec<Bytes>> {
+        let count_max = u32::try_from(self.left)
+            .unwrap_or(u32::MAX)
+            .min(PAGES_AT_ONCE);
+        loop {
+            let pages = self
+                .crawls
+                .pages(&self.account.id, &self.id, self.after, count_max)
+                .await;
+            let pages = pages
+                .inspect_err(|error| tracing::error!(crawl = self.id, error = %error, "cannot read the pages of a crawl"))
+                .ok()?;
+            if let Some((last, _)) = pages.last() {
+                self.after = *last;
+                self.left -= pages.len() as u64;
+                return Some(pages.into_iter().map(|(_, entry)| entry).collect());
+            }
+            let may_come = count_max > 0
+                && self
+                    .crawls
+                    .wait_for_pages(&self.account.id, &self.id, self.after)
+                    .await;
+            if !may_come {
+                return None;
+            }
+        }
+    }
+}

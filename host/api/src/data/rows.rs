@@ -1,0 +1,186 @@
+//! Rows of the tables.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use trawl_model::StopReason;
+use trawl_store::{CrawlRecord, CrawledPage, OutboxRow};
+use trawl_wire::dollars;
+
+use crate::account::views::KeyView;
+
+/// A row of a table.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Row {
+    /// `crawl_logs`: a page of a crawl.
+    CrawlLog(CrawlLog),
+    /// `crawl_state`: a crawl.
+    CrawlState(CrawlStateRow),
+    /// `pages`: a page of a background crawl; `GET /crawl/{id}/pages` returns its entry.
+    Page(StoredPage),
+    /// `webhooks`: a pending event.
+    Webhook(WaitingEvent),
+    /// `api_keys`: an active key.
+    Key(KeyView),
+}
+
+/// A page of a crawl.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CrawlLog {
+    /// Id of its crawl.
+    crawl_id: String,
+    /// Its number in the order in which pages finished, starting at 1.
+    seq: u64,
+    /// Its URL.
+    url: String,
+    /// Status of its entry.
+    status: u16,
+    /// Why it failed; null if it succeeded.
+    error: Option<String>,
+    /// Its cost in dollars.
+    total_cost: f64,
+    /// When it finished; null for pages stored before times were recorded.
+    at: Option<String>,
+}
+
+impl From<CrawledPage> for CrawlLog {
+    fn from(page: CrawledPage) -> Self {
+        Self {
+            crawl_id: page.crawl,
+            seq: page.seq,
+            url: page.url,
+            status: page.status,
+            error: page.error,
+            total_cost: dollars(page.cost),
+            at: page.at.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// A stored page.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct StoredPage {
+    /// Its URL.
+    url: String,
+    /// Status of its entry.
+    status: u16,
+    /// Id of its crawl.
+    crawl_id: String,
+    /// Its number in the order in which pages finished; a `cursor` one lower makes `GET
+    /// /crawl/{id}/pages` start here.
+    seq: u64,
+    /// When it finished; null for pages stored before times were recorded.
+    at: Option<String>,
+}
+
+impl From<CrawledPage> for StoredPage {
+    fn from(page: CrawledPage) -> Self {
+        Self {
+            url: page.url,
+            status: page.status,
+            crawl_id: page.crawl,
+            seq: page.seq,
+            at: page.at.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// A crawl.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CrawlStateRow {
+    /// Its id.
+    crawl_id: String,
+    /// `crawl` or `links`.
+    verb: String,
+    /// `queued`, `running`, `parked` or `ended`.
+    state: &'static str,
+    /// Why it ended; null while it has not.
+    stop_reason: Option<&'static str>,
+    /// Whether it runs in the background.
+    background: bool,
+    /// Pages, including failed ones.
+    pages: u64,
+    /// Pages that failed.
+    failed: u64,
+    /// Decoded bytes of the pages.
+    bytes: u64,
+    /// Their cost in dollars.
+    total_cost: f64,
+    /// When it was requested.
+    created: String,
+    /// When it ended; null while it has not.
+    ended: Option<String>,
+}
+
+impl From<CrawlRecord> for CrawlStateRow {
+    fn from(crawl: CrawlRecord) -> Self {
+        Self {
+            crawl_id: crawl.id,
+            verb: crawl.verb,
+            state: crawl.state.name(),
+            stop_reason: crawl.stop.map(StopReason::name),
+            background: crawl.in_background,
+            pages: crawl.counts.n_pages,
+            failed: crawl.counts.n_failed,
+            bytes: crawl.counts.n_bytes,
+            total_cost: dollars(crawl.counts.spent),
+            created: crawl.created.to_string(),
+            ended: crawl.ended.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// A webhook event that is not delivered yet.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WaitingEvent {
+    /// Its id, as in the `X-Trawl-Event-Id` header.
+    id: String,
+    /// Its kind, such as `on_find`.
+    event: String,
+    /// Webhook URL, without user name, password and query, which may be secret.
+    destination: String,
+    /// Failed delivery attempts.
+    attempts: u32,
+    /// When it happened.
+    created: String,
+    /// Time of the next attempt.
+    due: String,
+}
+
+impl From<OutboxRow> for WaitingEvent {
+    fn from(row: OutboxRow) -> Self {
+        Self {
+            id: row.id,
+            event: row.event,
+            destination: without_secrets(&row.destination),
+            attempts: row.n_attempts,
+            created: row.created.to_string(),
+            due: row.due.to_string(),
+        }
+    }
+}
+
+/// A URL without the parts that may be secret.
+fn without_secrets(destination: &str) -> String {
+    let Ok(mut url) = url::Url::parse(destination) else {
+        return String::new();
+    };
+    // Fails only for a URL that cannot have a user name.
+    let _cannot_have_one = url.set_username("").and_then(|()| url.set_password(None));
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_a_webhook_url_are_removed() {
+        let shown = without_secrets("https://ada:pass@a.example:8443/hook?token=x#y");
+        assert_eq!(shown, "https://a.example:8443/hook");
+        assert_eq!(without_secrets("nonsense"), "");
+    }
+}

@@ -1,0 +1,98 @@
+//! Authentication by API key, and the rate limit of the key.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use trawl_billing::Account;
+
+use super::concurrency;
+use super::error::ApiError;
+use super::rate::RateLimit;
+use crate::Api;
+
+/// Authenticates a request and applies the rate limit of its key. Passes the account on as a
+/// request extension.
+pub(crate) async fn require_key(
+    State(api): State<Api>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some((account, limit)) = authenticate(&api, request.headers()) else {
+        return ApiError::Key.into_response();
+    };
+    tracing::Span::current().record("account", account.id.as_str());
+    let mut response = if limit.is_granted {
+        request.extensions_mut().insert(account);
+        next.run(request).await
+    } else {
+        let path = request.uri().path();
+        concurrency::rate_limited(&api, &account, path, limit.reset_seconds)
+    };
+    set_headers(response.headers_mut(), &limit);
+    response
+}
+
+fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLimit)> {
+    let key = key(headers)?;
+    let account = api.service.billing().authenticate(key)?;
+    let limit = api.rate_limits.take(key, std::time::Instant::now());
+    Some((account, limit))
+}
+
+/// Whether a request carries the admin key. Decision D109.
+pub(crate) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
+    key(headers).is_some_and(|key| api.service.is_admin(key))
+}
+
+/// Requires the admin key.
+pub(crate) async fn require_admin(
+    State(api): State<Api>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if is_admin(&api, request.headers()) {
+        next.run(request).await
+    } else {
+        ApiError::Key.into_response()
+    }
+}
+
+/// The key of an `Authorization` header, with or without `Bearer`.
+fn key(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let key = match text.split_once(' ') {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),
+        _ => text,
+    };
+    (!key.is_empty()).then_some(key)
+}
+
+fn set_headers(headers: &mut HeaderMap, limit: &RateLimit) {
+    headers.insert("ratelimit-limit", HeaderValue::from(limit.limit));
+    headers.insert("ratelimit-remaining", HeaderValue::from(limit.remaining));
+    headers.insert("ratelimit-reset", HeaderValue::from(limit.reset_seconds));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_with_or_without_bearer() {
+        let check = |text: &'static str, expected: Option<&str>| {
+            let headers =
+                HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(text))]);
+            assert_eq!(key(&headers), expected, "{text}");
+        };
+        check("Bearer tr_1", Some("tr_1"));
+        check("bearer  tr_1 ", Some("tr_1"));
+        check("tr_1", Some("tr_1"));
+        check("", None);
+        check("Bearer ", Some("Bearer"));
+        assert_eq!(key(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,274 @@
+//! Error responses: the single conversion from errors to status codes and JSON bodies.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use trawl_billing::{BillingError, FundsError, SubscriptionError};
+use trawl_control::ControlError;
+use trawl_crawl::CrawlError;
+use trawl_wire::RequestError;
+
+/// Why a request failed. Decision D73.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ApiError {
+    /// The request is invalid.
+    Invalid(String),
+    /// The key is missing or unknown.
+    Key,
+    /// The balance does not cover the request.
+    Funds(String),
+    /// AI endpoints need a subscription that this server does not offer.
+    AiSubscription,
+    /// The account has no Unlimited subscription. Spec S26.
+    PlanRequired,
+    /// The account's Unlimited subscription is not active. Spec S26.
+    PlanInactive,
+    /// All seats are in use: seats of the account, requests in flight.
+    NoSeat(u32, u32),
+    /// The endpoint is not open to this client.
+    Closed,
+    /// No such path.
+    NotFound,
+    /// What the request names does not exist.
+    Unknown(String),
+    /// The state of what the request names does not allow the operation.
+    Taken(String),
+    /// The account has no such crawl.
+    NoCrawl,
+    /// The path does not support this method.
+    Method,
+    /// The body took too long to arrive.
+    SlowBody,
+    /// The request conflicts with another one.
+    Conflict(&'static str),
+    /// The body, or a field of it, exceeds this number of bytes.
+    TooLarge(usize),
+    /// The `Content-Type` is not JSON.
+    MediaType,
+    /// The rate limit is exceeded; seconds until it resets.
+    SlowDown(u64),
+    /// A bug, or the store failed; the cause is in the log.
+    Internal,
+    /// The endpoint is part of the interface but not implemented.
+    NotImplemented,
+    /// The server accepts no work at the moment.
+    Busy(&'static str),
+}
+
+impl ApiError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Invalid(_) => StatusCode::BAD_REQUEST,
+            Self::Key => StatusCode::UNAUTHORIZED,
+            Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
+            Self::Closed | Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
+            Self::NotFound | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
+            Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::SlowDown(_) | Self::NoSeat(..) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+            Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Invalid(reason)
+            | Self::Funds(reason)
+            | Self::Unknown(reason)
+            | Self::Taken(reason) => reason.clone(),
+            Self::Key => "invalid api key".to_owned(),
+            Self::AiSubscription => "ai_subscription_required".to_owned(),
+            Self::PlanRequired => "unlimited_plan_required".to_owned(),
+            Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
+            Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
+            Self::Closed => "this endpoint needs a local connection or the admin key".to_owned(),
+            Self::NotFound => "no such endpoint, see /openapi.json".to_owned(),
+            Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
+            Self::Method => {
+                "this endpoint does not support this method, see the `Allow` header".to_owned()
+            }
+            Self::SlowBody => "timed out reading the request body".to_owned(),
+            Self::Conflict(reason) | Self::Busy(reason) => (*reason).to_owned(),
+            Self::TooLarge(bytes_max) => {
+                format!("the request is too large, the limit is {bytes_max} bytes")
+            }
+            Self::MediaType => "send a JSON body with `Content-Type: application/json`".to_owned(),
+            Self::SlowDown(_) => "slow down".to_owned(),
+            Self::Internal => "internal error, the request was not completed".to_owned(),
+            Self::NotImplemented => "this endpoint is not available on this server yet".to_owned(),
+        }
+    }
+
+    fn body(&self) -> String {
+        let text = self.text();
+        match self {
+            // Decision D97.
+            Self::NoSeat(seats, active) => {
+                format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
+            }
+            _ => serde_json::json!({ "error": text }).to_string(),
+        }
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Self::Key => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::SlowDown(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
+            Self::Busy(_) | Self::NoSeat(..) => {
+                Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
+            }
+            Self::Invalid(_)
+            | Self::Funds(_)
+            | Self::AiSubscription
+            | Self::Closed
+            | Self::PlanRequired
+            | Self::PlanInactive
+            | Self::NotFound
+            | Self::NoCrawl
+            | Self::Unknown(_)
+            | Self::Taken(_)
+            | Self::Method
+            | Self::SlowBody
+            | Self::Conflict(_)
+            | Self::TooLarge(_)
+            | Self::MediaType
+            | Self::Internal
+            | Self::NotImplemented => None,
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = self.body();
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status();
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Wire(error) => Self::Invalid(error.to_string()),
+            RequestError::Plan(error) => Self::Invalid(error.to_string()),
+            RequestError::NotInPlan(_) => Self::Invalid(error.to_string()),
+            RequestError::NotLoaded(_) => Self::NotImplemented,
+            RequestError::TooLarge(bytes_max) => Self::TooLarge(bytes_max),
+        }
+    }
+}
+
+impl From<FundsError> for ApiError {
+    fn from(error: FundsError) -> Self {
+        match error {
+            FundsError::Empty | FundsError::AllHeld | FundsError::CeilingReached => {
+                Self::Funds(error.to_string())
+            }
+            FundsError::UnknownAccount => Self::Key,
+            FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
+        }
+    }
+}
+
+impl From<BillingError> for ApiError {
+    fn from(error: BillingError) -> Self {
+        let field = |name: &str| Self::Invalid(format!("{name}: {error}"));
+        match error {
+            BillingError::BadIdempotencyKey { .. } => Self::Invalid(error.to_string()),
+            BillingError::BadName { .. } | BillingError::BadKeyName { .. } => field("name"),
+            BillingError::BadAmount { .. } => field("dollars"),
+            BillingError::BadTopUpId { .. } => field("id"),
+            BillingError::BadSeats { .. } => field("seats"),
+            BillingError::BadThreshold { .. } => field("low_balance_dollars"),
+            BillingError::UnknownAccount { .. } | BillingError::UnknownKey { .. } => {
+                Self::Unknown(error.to_string())
+            }
+            BillingError::NameTaken { .. }
+            | BillingError::IdTaken { .. }
+            | BillingError::NoSubscription { .. } => Self::Taken(error.to_string()),
+            BillingError::NotCovered { .. } => Self::Funds(error.to_string()),
+            BillingError::OutgrewCeiling { .. }
+            | BillingError::Unavailable
+            | BillingError::Store(_)
+            | BillingError::Random(_) => {
+                tracing::error!(error = %error, "billing failed");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
+        match error {
+            ControlError::Billing(error) => error.into(),
+            ControlError::Field { .. } => Self::Invalid(error.to_string()),
+            ControlError::Refused(_)
+            | ControlError::NoAnswer { .. }
+            | ControlError::Socket { .. }
+            | ControlError::Broken(_)
+            | ControlError::Version(_)
+            | ControlError::Store(_) => {
+                tracing::error!(error = %error, "an admin request failed");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<CrawlError> for ApiError {
+    fn from(error: CrawlError) -> Self {
+        match error {
+            CrawlError::Unknown => Self::NoCrawl,
+            CrawlError::Funds(error) => error.into(),
+            CrawlError::TooMany => Self::SlowDown(60),
+            CrawlError::NotParked(_) => {
+                Self::Conflict("the crawl is not parked, there is nothing to resume")
+            }
+            CrawlError::Plan(reason) => Self::Invalid(reason),
+            CrawlError::Store(_) | CrawlError::Random => {
+                tracing::error!(error = %error, "a crawl request failed");
+                Self::Internal
+            }
+        }
+    }
+}
+
+impl From<SubscriptionError> for ApiError {
+    fn from(error: SubscriptionError) -> Self {
+        match error {
+            SubscriptionError::Required => Self::PlanRequired,
+            SubscriptionError::Inactive => Self::PlanInactive,
+            SubscriptionError::Failed(error) => error.into(),
+        }
+    }
+}
+
+/// The response to an unknown path.
+pub(crate) async fn not_found() -> ApiError {
+    ApiError::NotFound
+}
+
+/// The response to a method that the path does not support.
+pub(crate) async fn method_not_allowed() -> ApiError {
+    ApiError::Method
+}
+
+/// The response after a panic in a handler. The panic message may contain anything, so it is
+/// neither sent nor logged here.
+pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
+    tracing::error!("a request handler panicked");
+    ApiError::Internal.into_response()
+}

@@ -1,0 +1,29 @@
+//! Response headers that several endpoints set.
+
+use axum::http::HeaderValue;
+use axum::response::Response;
+
+/// Lists the request parameters that had no effect.
+pub(crate) fn set_ignored_parameters(response: &mut Response, names: &[String]) {
+    set_list(response, "x-ignored-parameters", names);
+}
+
+/// Lists the crawls that a request started.
+pub(crate) fn set_crawl_ids(response: &mut Response, ids: &[String]) {
+    set_list(response, "x-crawl-id", ids);
+}
+
+/// Sets the cursor from which the next request continues.
+pub(crate) fn set_next_cursor(response: &mut Response, cursor: impl Into<HeaderValue>) {
+    response
+        .headers_mut()
+        .insert("x-next-cursor", cursor.into());
+}
+
+fn set_list(response: &mut Response, header: &'static str, values: &[String]) {
+    if !values.is_empty()
+        && let Ok(value) = HeaderValue::from_str(&values.join(", "))
+    {
+        response.headers_mut().insert(header, value);
+    }
+}

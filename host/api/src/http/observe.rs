@@ -1,0 +1,122 @@
+//! Observability of requests: request id, tracing span, metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::Instrument;
+
+use super::deprecation;
+
+const REQUEST_ID: &str = "x-request-id";
+/// Maximum length of an id that a client sends.
+const REQUEST_ID_BYTES_MAX: usize = 64;
+
+/// The id of a request, as an extension of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestId(pub(crate) Arc<str>);
+
+/// The outermost layer: assigns the request id, opens the span, records the metrics.
+pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let is_deprecated = deprecation::is_deprecated(request.uri().path());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map(|path| route(path.as_str()));
+    let span = tracing::info_span!(
+        "request",
+        request_id = %id,
+        %method,
+        path = loggable(request.uri().path()),
+        account = tracing::field::Empty,
+    );
+    request
+        .extensions_mut()
+        .insert(RequestId(id.as_str().into()));
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let status = response.status();
+    let route = route.unwrap_or_else(|| "unknown".to_owned());
+    // Until the response starts: the duration of a stream depends on its reader.
+    let elapsed = started.elapsed();
+    metrics::counter!("trawl_requests_total", "route" => route.clone(), "status" => status.as_u16().to_string()).increment(1);
+    metrics::histogram!("trawl_request_seconds", "route" => route).record(elapsed);
+    span.in_scope(|| {
+        tracing::debug!(
+            status = status.as_u16(),
+            duration_ms = elapsed.as_millis(),
+            "request served"
+        )
+    });
+    if is_deprecated {
+        deprecation::set_headers(response.headers_mut());
+    }
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// The client's id if it is short and safe to log, otherwise a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let is_safe = |id: &&str| {
+        (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    let sent = headers
+        .get(REQUEST_ID)
+        .and_then(|id| id.to_str().ok())
+        .filter(is_safe);
+    sent.map_or_else(new_id, str::to_owned)
+}
+
+/// A random number per process and a counter: ids must be unique across restarts, and need not be
+/// secret. Without a source of randomness the counter alone has to do.
+fn new_id() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
+    let (process, count) = (*PROCESS, COUNT.fetch_add(1, Ordering::Relaxed));
+    format!("{process:016x}{count:08x}")
+}
+
+/// The part of a path that may be logged: a request to revoke a key may contain the complete key.
+fn loggable(path: &str) -> &str {
+    const KEYS: &str = "/keys/";
+    path.find(KEYS)
+        .map_or(path, |start| &path[..start + KEYS.len()])
+}
+
+/// The route without its version: `/x` and `/v1/x` count as one.
+fn route(path: &str) -> String {
+    path.strip_prefix("/v1").unwrap_or(path).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn safe_request_ids_are_accepted() {
+        let sent = |id: &str| {
+            let value = HeaderValue::from_str(id).expect("a header value");
+            request_id(&HeaderMap::from_iter([(
+                axum::http::HeaderName::from_static(REQUEST_ID),
+                value,
+            )]))
+        };
+        assert_eq!(sent("abc-1_2.3"), "abc-1_2.3");
+        for bad in ["", "a b", "a\"b", &"x".repeat(65)] {
+            assert_ne!(sent(bad), bad);
+        }
+        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+        assert_eq!(route("/v1/scrape"), "/scrape");
+    }
+}

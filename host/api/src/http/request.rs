@@ -1,0 +1,143 @@
+//! A request with a body, read and ready to be served.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
+
+use trawl_billing::Account;
+use trawl_model::Terms;
+use trawl_wire::RequestDefaults;
+
+use super::error::ApiError;
+use super::format::ResponseFormat;
+use super::observe::RequestId;
+use super::{body, idempotency};
+use crate::{Api, Run, Service};
+
+/// A request whose body has arrived.
+pub(crate) struct ApiRequest {
+    /// The server.
+    pub(crate) service: Arc<dyn Service>,
+    /// The account of the key.
+    pub(crate) account: Arc<Account>,
+    /// The complete body.
+    pub(crate) body: Bytes,
+    /// Serialization of the response.
+    pub(crate) format: ResponseFormat,
+    /// The terms it is billed on.
+    pub(crate) terms: Terms,
+    request_id: RequestId,
+}
+
+impl ApiRequest {
+    /// The same request with another body.
+    pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
+        Self {
+            body: body.into(),
+            ..self
+        }
+    }
+
+    /// Starts the run of this request.
+    pub(crate) fn begin_run(&self) -> Arc<dyn Run> {
+        self.service
+            .begin_run(&self.account, &self.request_id.0, self.terms)
+    }
+
+    /// What applies where the request sets nothing: proxy pools, providers, the model.
+    pub(crate) fn defaults(&self) -> RequestDefaults<'_> {
+        RequestDefaults {
+            pools: self.service.pools(),
+            router: self.service.router_default(),
+            terms: self.terms,
+            model: self.service.model(),
+        }
+    }
+}
+
+/// Reads a pay-as-you-go request and runs `work` for it, unless a stored response answers it.
+pub(crate) async fn serve<W, F>(
+    api: &Api,
+    account: Arc<Account>,
+    request: Request,
+    body_bytes_max: usize,
+    work: W,
+) -> Result<Response, ApiError>
+where
+    W: FnOnce(ApiRequest) -> F,
+    F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+{
+    let terms = Terms::PayAsYouGo;
+    let received = receive(api, account, request, body_bytes_max, terms).await?;
+    received.serve(work).await
+}
+
+/// A request that was read and not served yet.
+pub(crate) struct Received {
+    /// The request.
+    pub(crate) request: ApiRequest,
+    idempotency_key: Option<String>,
+    fingerprint: [u8; 32],
+}
+
+/// Reads a request.
+pub(crate) async fn receive(
+    api: &Api,
+    account: Arc<Account>,
+    request: Request,
+    body_bytes_max: usize,
+    terms: Terms,
+) -> Result<Received, ApiError> {
+    let format = ResponseFormat::of(request.headers());
+    if *request.method() != Method::GET {
+        body::require_json(request.headers())?;
+    }
+    let idempotency_key = idempotency::key(request.headers())?;
+    let path = request.uri().path().trim_start_matches("/v1").to_owned();
+    let request_id = request
+        .extensions()
+        .get::<RequestId>()
+        .cloned()
+        .unwrap_or_default();
+    let body = body::read(request, body_bytes_max).await?;
+    let fingerprint = idempotency::fingerprint(&path, format, &body);
+    let request = ApiRequest {
+        service: Arc::clone(&api.service),
+        account,
+        body,
+        format,
+        terms,
+        request_id,
+    };
+    Ok(Received {
+        request,
+        idempotency_key,
+        fingerprint,
+    })
+}
+
+impl Received {
+    /// Runs `work` unless a stored response answers the request.
+    pub(crate) async fn serve<W, F>(self, work: W) -> Result<Response, ApiError>
+    where
+        W: FnOnce(ApiRequest) -> F,
+        F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let Self {
+            request,
+            idempotency_key,
+            fingerprint,
+        } = self;
+        let (service, account) = (Arc::clone(&request.service), Arc::clone(&request.account));
+        let work = work(request);
+        match idempotency_key {
+            None => work.await,
+            Some(key) => {
+                idempotency::once(service.as_ref(), &account, &key, fingerprint, work).await
+            }
+        }
+    }
+}

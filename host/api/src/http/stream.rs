@@ -1,0 +1,196 @@
+//! Responses that are streamed while pages finish: a JSON array, or one line per page.
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use futures_util::{FutureExt, Stream, StreamExt, stream};
+use http_body_util::BodyExt;
+use tracing::Instrument;
+
+use trawl_engine::page::PageOutcome;
+
+use super::format::ResponseFormat;
+use crate::{Order, Outcomes};
+
+impl ResponseFormat {
+    /// The order in which pages are sent. Decision D11.
+    pub(crate) const fn order(self) -> Order {
+        match self {
+            Self::Json => Order::Input,
+            Self::JsonLines => Order::Finish,
+        }
+    }
+
+    /// What precedes and follows the entries.
+    const fn brackets(self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::Json => (b"[", b"]"),
+            Self::JsonLines => (b"", b""),
+        }
+    }
+}
+
+/// The response to a run of `n_pages`. A single page is sent at once, more are streamed.
+pub(crate) async fn pages(format: ResponseFormat, n_pages: usize, outcomes: Outcomes) -> Response {
+    if n_pages > 1 {
+        return format.response(Body::from_stream(
+            chunks(format, outcomes).map(Ok::<_, Infallible>),
+        ));
+    }
+    let (open, close) = format.brackets();
+    let mut body = open.to_vec();
+    let mut outcomes = std::pin::pin!(until_panic(outcomes).enumerate());
+    while let Some((index, outcome)) = outcomes.next().await {
+        write(format, index, &outcome, &mut body);
+    }
+    body.extend_from_slice(close);
+    format.response(body)
+}
+
+/// The chunks of the body: one per entry, and the brackets of an array. Always ends as valid JSON,
+/// or after a complete line.
+fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
+    let entries = until_panic(outcomes)
+        .enumerate()
+        .map(move |(index, outcome)| {
+            let mut buffer = Vec::new();
+            write(format, index, &outcome, &mut buffer);
+            Bytes::from(buffer)
+        });
+    let (open, close) = format.brackets();
+    let bracket =
+        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
+    bracket(open).chain(entries).chain(bracket(close))
+}
+
+/// Holds a guard until the body is sent or dropped. The body keeps its known length, which a stream
+/// would lose.
+pub(crate) fn holding(response: Response, guard: impl Send + Sync + 'static) -> Response {
+    response.map(|body| {
+        Body::new(body.map_err(move |error| {
+            let _held = &guard;
+            error
+        }))
+    })
+}
+
+/// The response to entries that are serialized already.
+pub(crate) fn entries(
+    format: ResponseFormat,
+    entries: impl Stream<Item = Bytes> + Send + 'static,
+) -> Response {
+    let (open, close) = format.brackets();
+    let bracket =
+        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
+    let chunks = entries.enumerate().map(move |(index, entry)| {
+        let mut chunk = Vec::with_capacity(entry.len() + 1);
+        if format == ResponseFormat::Json && index > 0 {
+            chunk.push(b',');
+        }
+        chunk.extend_from_slice(&entry);
+        if format == ResponseFormat::JsonLines {
+            chunk.push(b'\n');
+        }
+        Bytes::from(chunk)
+    });
+    let chunks = bracket(open).chain(chunks).chain(bracket(close));
+    format.response(Body::from_stream(chunks.map(Ok::<_, Infallible>)))
+}
+
+fn write(format: ResponseFormat, index: usize, outcome: &PageOutcome, buffer: &mut Vec<u8>) {
+    if format == ResponseFormat::Json && index > 0 {
+        buffer.push(b',');
+    }
+    trawl_wire::write_entry(outcome, buffer);
+    if format == ResponseFormat::JsonLines {
+        buffer.push(b'\n');
+    }
+}
+
+/// The outcomes up to a panic of the run, which ends them: the status line is sent by then, so all
+/// that is left is to end the body in a valid way. The run is polled in the span of its request,
+/// also after the handler has returned.
+fn until_panic(outcomes: Outcomes) -> impl Stream<Item = PageOutcome> + Send {
+    let span = tracing::Span::current();
+    stream::unfold(Some(outcomes), move |outcomes| {
+        let span = span.clone();
+        let next = async move {
+            let mut outcomes = outcomes?;
+            match AssertUnwindSafe(outcomes.next()).catch_unwind().await {
+                Ok(outcome) => outcome.map(|outcome| (outcome, Some(outcomes))),
+                Err(_) => {
+                    tracing::error!("a run panicked, the response ends early");
+                    None
+                }
+            }
+        };
+        next.instrument(span)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn body(format: ResponseFormat, n_pages: usize, outcomes: Outcomes) -> String {
+        let response = super::pages(format, n_pages, outcomes).await;
+        assert_eq!(response.headers()["content-type"], format.media_type());
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .expect("a body")
+            .to_bytes();
+        String::from_utf8(bytes.to_vec()).expect("UTF-8")
+    }
+
+    fn outcomes(n_pages: u16) -> Outcomes {
+        stream::iter((0..n_pages).map(|status| PageOutcome {
+            status,
+            ..PageOutcome::default()
+        }))
+        .boxed()
+    }
+
+    #[tokio::test]
+    async fn arrays_and_lines_are_complete() {
+        for n_pages in [0, 1, 3] {
+            let array = body(ResponseFormat::Json, n_pages.into(), outcomes(n_pages)).await;
+            let entries: Vec<serde_json::Value> = serde_json::from_str(&array).expect("an array");
+            let statuses: Vec<_> = entries
+                .iter()
+                .map(|entry| entry["status"].as_u64())
+                .collect();
+            assert_eq!(
+                statuses,
+                (0..n_pages).map(|n| Some(u64::from(n))).collect::<Vec<_>>()
+            );
+            let lines = body(ResponseFormat::JsonLines, n_pages.into(), outcomes(n_pages)).await;
+            assert_eq!(lines.lines().count(), usize::from(n_pages));
+            assert!(lines.is_empty() || lines.ends_with("}\n"));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_the_response_after_a_complete_entry() {
+        let broken = || {
+            outcomes(2)
+                .chain(stream::once(async { panic!("a bug") }))
+                .boxed()
+        };
+        let array = body(ResponseFormat::Json, 3, broken()).await;
+        assert_eq!(
+            serde_json::from_str::<Vec<serde_json::Value>>(&array)
+                .expect("an array")
+                .len(),
+            2
+        );
+        assert!(
+            body(ResponseFormat::JsonLines, 3, broken())
+                .await
+                .ends_with("}\n")
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! `GET /health`: whether pages can be served now.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+use crate::Api;
+use crate::http::error::ApiError;
+use crate::http::format::ResponseFormat;
+
+#[utoipa::path(
+    get,
+    path = "/health",
+    description = "Fetches a page of the built-in sample site with every engine and reports the results. Needs no key.",
+    responses(
+        (status = 200, description = "Pages can be served", body = Object),
+        (status = 503, description = "Pages cannot be served; the report says what failed", body = Object),
+    )
+)]
+pub(crate) async fn health(
+    State(api): State<Api>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let health = api.service.health().await;
+    let mut response = ResponseFormat::of(&headers).object(&health.report)?;
+    if !health.is_healthy || api.service.is_draining() {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(response)
+}

@@ -1,0 +1,6 @@
+//! Endpoints that report on the server.
+
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod plugins;
+pub(crate) mod providers;

@@ -1,0 +1,437 @@
+//! A server with real billing and made-up pages.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Request, StatusCode};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use trawl_billing::{Account, AccountId, Billing, FundsError, Tariff};
+use trawl_crawl::pipeline::Pipelines;
+use trawl_crawl::webhooks::Webhooks;
+use trawl_crawl::{Crawls, CrawlsParts};
+use trawl_engine::extract::Workers;
+use trawl_engine::page::{PageEngine, PageOutcome};
+use trawl_engine::routing::Routing;
+use trawl_model::clock::Clock;
+use trawl_model::{Charge, Nanodollars, Terms};
+use trawl_model::{Content, Fields, Piece};
+use trawl_net::egress::{Egress, EgressConfig};
+use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
+use trawl_net::politeness::{Politeness, PolitenessConfig};
+use trawl_net::robots::Robots;
+use trawl_net::sitemap::Sitemaps;
+use trawl_plan::testing::FakeCatalog;
+use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
+use trawl_plugins::Registry;
+use trawl_store::sqlite::SqliteStore;
+use trawl_store::{DataDir, Store};
+use trawl_wire::{KnownModel, RequestDefaults};
+
+use crate::{Health, Order, Outcomes, Run, Service, router};
+
+/// The interface, a key of its account, and its data directory.
+pub(super) struct TestServer {
+    router: Router,
+    pub(super) key: String,
+    pub(super) service: Arc<FakeService>,
+    _directory: tempfile::TempDir,
+}
+
+pub(super) struct FakeService {
+    billing: Billing,
+    store: Arc<dyn Store>,
+    crawls: Crawls,
+    pipelines: Pipelines,
+    tasks: TaskTracker,
+    in_flight: TaskTracker,
+    per_minute: u32,
+    pub(super) is_draining: AtomicBool,
+    pub(super) n_runs: Arc<AtomicUsize>,
+    /// Lets one page of the host `slow.test` finish.
+    pub(super) release: Arc<Notify>,
+}
+
+struct FakeRun {
+    billing: Billing,
+    account: AccountId,
+    terms: Terms,
+    n_runs: Arc<AtomicUsize>,
+    release: Arc<Notify>,
+}
+
+/// A response with its complete body.
+pub(super) struct TestResponse {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+impl TestResponse {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+}
+
+impl TestServer {
+    pub(super) async fn new() -> Self {
+        Self::with("10", 10_000).await
+    }
+
+    /// A server whose account has this balance and whose keys have this rate limit.
+    pub(super) async fn with(dollars: &str, per_minute: u32) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("a free directory");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
+        let tasks = TaskTracker::new();
+        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
+            .await
+            .expect("billing");
+        let dollars = Nanodollars::parse_dollars(dollars).expect("an amount");
+        let (_, key) = billing
+            .create_account("test", dollars)
+            .await
+            .expect("an account");
+        let (page_engine, robots, get) = page_engine();
+        let pipelines = Pipelines::new(Arc::clone(&page_engine), Arc::clone(&store), Clock::wall());
+        let crawls = crawls(
+            (page_engine, robots, get),
+            Arc::clone(&store),
+            &billing,
+            &tasks,
+            directory.path(),
+        );
+        let service = Arc::new(FakeService {
+            billing,
+            store,
+            crawls,
+            pipelines,
+            tasks,
+            in_flight: TaskTracker::new(),
+            per_minute,
+            is_draining: AtomicBool::new(false),
+            n_runs: Arc::default(),
+            release: Arc::default(),
+        });
+        Self {
+            router: router(Arc::clone(&service) as Arc<dyn Service>),
+            key: key.expose().to_owned(),
+            service,
+            _directory: directory,
+        }
+    }
+
+    /// Sends a request unchanged.
+    pub(super) async fn send(&self, request: Request<Body>) -> TestResponse {
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("never fails");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        TestResponse {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).unwrap_or_else(|_| "not UTF-8".to_owned()),
+        }
+    }
+
+    /// A request with the key and the JSON content type.
+    pub(super) fn request(&self, method: &str, path: &str) -> axum::http::request::Builder {
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.key))
+            .header("content-type", "application/json")
+    }
+
+    pub(super) async fn post(&self, path: &str, body: impl Into<Body>) -> TestResponse {
+        self.send(
+            self.request("POST", path)
+                .body(body.into())
+                .expect("a request"),
+        )
+        .await
+    }
+
+    pub(super) async fn get(&self, path: &str) -> TestResponse {
+        self.send(
+            self.request("GET", path)
+                .body(Body::empty())
+                .expect("a request"),
+        )
+        .await
+    }
+
+    /// Serves the interface on loopback until the runtime of the test ends.
+    pub(super) async fn listen(&self) -> SocketAddr {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let service = self
+            .router
+            .clone()
+            .into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        address
+    }
+
+    /// A GET without a key from this peer.
+    pub(super) async fn get_from(
+        &self,
+        path: &str,
+        peer: &str,
+        headers: &[(&str, &str)],
+    ) -> TestResponse {
+        let peer: SocketAddr = peer.parse().expect("an address");
+        let mut request = Request::builder().uri(path).extension(ConnectInfo(peer));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.send(request.body(Body::empty()).expect("a request"))
+            .await
+    }
+}
+
+/// A page engine without network access, with its robots.txt client.
+fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
+    let egress = Egress::new(EgressConfig::default()).expect("egress");
+    let fetcher = Fetcher::new(egress, FetchConfig::default());
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+    let robots = Arc::new(Robots::new(Arc::clone(&get), "Trawl"));
+    let page_engine = PageEngine {
+        routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
+        workers: Workers::new(),
+        ai: None,
+    };
+    (Arc::new(page_engine), robots, get)
+}
+
+/// A crawl service without network access: all pages fail.
+fn crawls(
+    (page_engine, robots, get): (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>),
+    store: Arc<dyn Store>,
+    billing: &Billing,
+    tasks: &TaskTracker,
+    data: &std::path::Path,
+) -> Crawls {
+    Crawls::new(CrawlsParts {
+        rooms: page_engine,
+        sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
+        robots,
+        webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
+        store,
+        billing: billing.clone(),
+        tariff: Tariff::default(),
+        clock: Clock::wall(),
+        data: data.to_owned(),
+        snapshot: Arc::new(Registry::empty),
+        write_entry: trawl_wire::write_entry,
+        replan: Arc::new(|request, record, _| {
+            trawl_wire::crawl_plan(
+                request,
+                &record.verb,
+                &FakeCatalog,
+                RequestDefaults::default(),
+            )
+        }),
+        at_end: Arc::new(|_, _| Box::pin(async {})),
+        tasks: tasks.clone(),
+        stop: CancellationToken::new(),
+        last_call: CancellationToken::new(),
+    })
+}
+
+impl Service for FakeService {
+    fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn pools(&self) -> &[ConfiguredPool] {
+        &[]
+    }
+
+    fn requests_per_minute(&self) -> u32 {
+        self.per_minute
+    }
+
+    fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
+    }
+
+    fn in_flight(&self) -> &TaskTracker {
+        &self.in_flight
+    }
+
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+        assert!(!request_id.is_empty(), "every request has an id");
+        Arc::new(FakeRun {
+            billing: self.billing.clone(),
+            account: account.id.clone(),
+            terms,
+            n_runs: Arc::clone(&self.n_runs),
+            release: Arc::clone(&self.release),
+        })
+    }
+
+    fn crawls(&self) -> &Crawls {
+        &self.crawls
+    }
+
+    fn pipelines(&self) -> &Pipelines {
+        &self.pipelines
+    }
+
+    fn model(&self) -> Option<KnownModel<'_>> {
+        None
+    }
+
+    fn plugins(&self) -> Value {
+        json!({"generation": 1, "plugins": []})
+    }
+
+    fn is_admin(&self, key: &str) -> bool {
+        key == "tra_admin"
+    }
+
+    fn providers(&self) -> Value {
+        json!({"providers": []})
+    }
+
+    fn router_default(&self) -> RouterMode {
+        RouterMode::Off
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        let health = Health {
+            is_healthy: true,
+            report: json!({"status": "ok"}),
+        };
+        std::future::ready(health).boxed()
+    }
+}
+
+impl Run for FakeRun {
+    fn catalog(&self) -> &dyn Catalog {
+        &FakeCatalog
+    }
+
+    fn registry(&self) -> Arc<Registry> {
+        Registry::empty()
+    }
+
+    /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run,
+    /// `slow.test` a page that waits.
+    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
+        self.admit()?;
+        assert!(pages[0].requested != "bug.test", "canary of a panic");
+        let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
+        if order == Order::Finish {
+            outcomes.reverse();
+        }
+        let finished = move |outcome: PageOutcome| {
+            let release = Arc::clone(&self.release);
+            async move {
+                assert!(!outcome.url.contains("panic.test"), "canary of a panic");
+                if outcome.url.contains("slow.test") {
+                    release.notified().await;
+                }
+                outcome
+            }
+        };
+        Ok(stream::iter(outcomes).then(finished).boxed())
+    }
+
+    fn transform(
+        self: Arc<Self>,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
+        let text =
+            |html: &[u8]| Content::One(Piece::Text(String::from_utf8_lossy(html).into_owned()));
+        let outcome = |html: &[u8]| PageOutcome {
+            content: text(html),
+            charge: charge(),
+            ..PageOutcome::default()
+        };
+        let outcomes = plan
+            .sources
+            .iter()
+            .map(|source| outcome(&source.html))
+            .collect();
+        std::future::ready(self.admit().map(|()| outcomes)).boxed()
+    }
+}
+
+impl FakeRun {
+    fn admit(&self) -> Result<(), FundsError> {
+        self.n_runs.fetch_add(1, Ordering::SeqCst);
+        self.billing.admit(&self.account, self.terms)
+    }
+}
+
+fn charge() -> Charge {
+    Charge {
+        bytes_transferred: Nanodollars(1_000),
+        transform: Nanodollars(1),
+        ..Charge::default()
+    }
+}
+
+fn outcome(plan: &PagePlan) -> PageOutcome {
+    match &plan.url {
+        Ok(url) => PageOutcome {
+            url: url.to_string(),
+            status: 200,
+            content: content(&plan.output, url.as_str()),
+            fields: Fields {
+                links: plan.output.links.then(|| json!(["https://a.com/next"])),
+                ..Fields::default()
+            },
+            charge: charge(),
+            ..PageOutcome::default()
+        },
+        Err(failure) => PageOutcome {
+            url: plan.requested.clone(),
+            status: failure.status,
+            error: Some(failure.message.clone()),
+            ..PageOutcome::default()
+        },
+    }
+}
+
+fn content(output: &OutputPlan, text: &str) -> Content {
+    match output.formats[0].format {
+        trawl_plan::Format::Empty => Content::default(),
+        _ => Content::One(Piece::Text(text.to_owned())),
+    }
+}

@@ -1,0 +1,31 @@
+//! Endpoints of the interface that this server does not implement.
+
+use crate::http::error::ApiError;
+
+/// Paths of the POST endpoints that are not implemented.
+pub(crate) const POSTS: [&str; 1] = ["/search"];
+
+/// Answers 501.
+#[utoipa::path(
+    post,
+    path = "/search",
+    description = "Web search. Not available on this server.",
+    responses((status = 501, description = "Always")),
+    security(("key" = []))
+)]
+pub(crate) async fn absent() -> ApiError {
+    ApiError::NotImplemented
+}
+
+/// The response of the AI endpoints. Decision D69.
+#[utoipa::path(
+    post,
+    path = "/ai/{endpoint}",
+    description = "AI endpoints need a subscription, which this server does not offer.",
+    params(("endpoint" = String, Path, description = "Any", example = "scrape")),
+    responses((status = 402, description = "Always", body = Object, example = json!({"error": "ai_subscription_required"}))),
+    security(("key" = []))
+)]
+pub(crate) async fn ai() -> ApiError {
+    ApiError::AiSubscription
+}

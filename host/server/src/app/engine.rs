@@ -1,0 +1,114 @@
+//! The part of the server that serves pages without accounts.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use trawl_engine::ai::Ai;
+use trawl_engine::cache::PageCache;
+use trawl_engine::extract::Workers;
+use trawl_engine::page::PageEngine;
+use trawl_engine::providers::Providers;
+use trawl_engine::routing::Routing;
+use trawl_net::egress::Egress;
+use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
+use trawl_net::politeness::{Politeness, PolitenessConfig};
+use trawl_net::robots::Robots;
+use trawl_net::sitemap::Sitemaps;
+use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_render::Renderer;
+
+use super::settings;
+use crate::config::Config;
+
+/// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the
+/// server.
+pub struct Engine {
+    /// The plugins.
+    pub plugins: Arc<Plugins>,
+    /// Fetches, renders and transforms pages.
+    pub pages: Arc<PageEngine>,
+    /// Rules of robots.txt files.
+    pub robots: Arc<Robots>,
+    /// URLs of sitemaps.
+    pub sitemaps: Arc<Sitemaps>,
+    pub(super) egress: Arc<Egress>,
+    pub(super) renderer: Option<Arc<Renderer>>,
+}
+
+impl Engine {
+    /// Builds the engine. Compiled plugins are stored in `compiled`, fetched pages in `page_cache`.
+    ///
+    /// # Errors
+    /// A setting is invalid, or a plugin does not load.
+    pub async fn build(
+        config: &Config,
+        manifest: &Path,
+        compiled: PathBuf,
+        page_cache: Option<Arc<PageCache>>,
+    ) -> anyhow::Result<Self> {
+        let egress = Egress::new(settings::egress(config)?).context("cannot set up egress")?;
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config));
+        let politeness = Politeness::new(&PolitenessConfig {
+            in_flight_per_host: config.limits.connections_per_host,
+        });
+        let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
+        let token = settings::robots_token(config)?;
+        let robots = Arc::new(Robots::new(Arc::clone(&get), token));
+        let sitemaps = Arc::new(Sitemaps::new(get, Arc::clone(&robots)));
+        let providers = Providers::new(fetcher.clone(), settings::pooled_keys(config)?);
+        let ai = settings::ai(config)?.map(|config| Arc::new(Ai::new(config, fetcher.clone())));
+        let mut routing = Routing::new(fetcher, politeness, Arc::clone(&robots))
+            .with_cache(page_cache)
+            .with_providers(Arc::new(providers));
+        let renderer = settings::browser(config)
+            .map(|config| Arc::new(Renderer::new(config, Arc::clone(&egress))));
+        if let Some(renderer) = &renderer {
+            routing = routing.with_browser(Arc::clone(renderer));
+        }
+        let plugins = load_plugins(manifest, compiled).await?;
+        let output_cache_bytes = config.cache.outputs_mib.saturating_mul(1 << 20);
+        let pages = Arc::new(PageEngine {
+            routing,
+            workers: Workers::new().with_kept_outputs(output_cache_bytes),
+            ai,
+        });
+        Ok(Self {
+            plugins,
+            pages,
+            robots,
+            sitemaps,
+            egress,
+            renderer,
+        })
+    }
+
+    /// Stops the browser, if one is running.
+    pub async fn close(&self) {
+        if let Some(renderer) = &self.renderer {
+            renderer.close().await;
+        }
+    }
+}
+
+fn fetch_config(config: &Config) -> FetchConfig {
+    let defaults = FetchConfig::default();
+    let user_agent = config.egress.user_agent.clone();
+    FetchConfig {
+        user_agent: user_agent.unwrap_or(defaults.user_agent),
+        ..FetchConfig::default()
+    }
+}
+
+async fn load_plugins(manifest: &Path, compiled: PathBuf) -> anyhow::Result<Arc<Plugins>> {
+    let config = PluginsConfig {
+        manifest: std::path::absolute(manifest)
+            .context("the plugin manifest has no absolute path")?,
+        cache_dir: std::path::absolute(compiled)
+            .context("the folder for compiled plugins has no absolute path")?,
+    };
+    tokio::task::spawn_blocking(move || Plugins::start(config))
+        .await?
+        .context("cannot load the plugins")
+}

@@ -1,0 +1,220 @@
+//! The server: builds all components, connects them, and runs them.
+
+mod admin_key;
+mod balance_events;
+mod engine;
+mod health;
+mod run;
+mod serve;
+mod service;
+mod settings;
+mod shutdown;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use trawl_api::Health;
+use trawl_billing::{Billing, Prices, Tariff};
+use trawl_crawl::pipeline::Pipelines;
+use trawl_crawl::webhooks::Webhooks;
+use trawl_crawl::{Crawls, CrawlsParts};
+use trawl_engine::cache::{self, CacheConfig, PageCache};
+use trawl_engine::page::PageEngine;
+use trawl_model::clock::Clock;
+use trawl_model::secret::Secret;
+use trawl_net::egress::Egress;
+use trawl_plan::ConfiguredPool;
+use trawl_plugins::Plugins;
+use trawl_render::Renderer;
+use trawl_store::sqlite::SqliteStore;
+use trawl_store::{DataDir, Store};
+use trawl_wire::KnownModel;
+
+use crate::config::Config;
+use admin_key::AdminKey;
+
+pub use engine::Engine;
+pub use settings::{pooled_keys, prices, seat_prices};
+
+/// Files and directories of the server.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// Data directory: database, compiled plugins, control socket.
+    pub data: PathBuf,
+    /// The plugin manifest.
+    pub plugins: PathBuf,
+}
+
+/// The complete server.
+pub struct App {
+    config: Config,
+    pools: Vec<ConfiguredPool>,
+    prices: Prices,
+    plugins: Arc<Plugins>,
+    page_engine: Arc<PageEngine>,
+    billing: Billing,
+    crawls: Crawls,
+    pipelines: Pipelines,
+    webhooks: Arc<Webhooks>,
+    store: Arc<dyn Store>,
+    egress: Arc<Egress>,
+    renderer: Option<Arc<Renderer>>,
+    tasks: TaskTracker,
+    page_cache: Option<Arc<PageCache>>,
+    /// Cancelled when the server is to stop.
+    stop: CancellationToken,
+    /// Cancelled when streaming crawls have to end their responses.
+    last_call: CancellationToken,
+    in_flight: TaskTracker,
+    /// Cancelled when no balance changes any more.
+    settled: CancellationToken,
+    health: Mutex<Option<(Instant, Health)>>,
+    browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
+    started: Instant,
+    data: PathBuf,
+    admin_key: AdminKey,
+}
+
+impl App {
+    /// Locks the data directory and builds all components.
+    ///
+    /// # Errors
+    /// The directory is in use, a plugin does not load, or a setting is invalid.
+    pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
+        let tasks = TaskTracker::new();
+        let prices = prices(&config)?;
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(DataDir::create(&paths.data)?).await?);
+        let admin_key = AdminKey::open(&paths.data)?;
+        let page_cache = open_page_cache(&config, &paths.data).await?;
+        let compiled = paths.data.join("compiled");
+        let engine = Engine::build(&config, &paths.plugins, compiled, page_cache.clone()).await?;
+        let billing = start_billing(&config, &store, &tasks).await?;
+        let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
+        let (stop, last_call) = (CancellationToken::new(), CancellationToken::new());
+        let pools = settings::pools(&config)?;
+        let pipelines =
+            Pipelines::new(Arc::clone(&engine.pages), Arc::clone(&store), Clock::wall());
+        let known_pools = pools.clone();
+        let router = settings::router_default(&config);
+        let plugins = Arc::clone(&engine.plugins);
+        let page_engine = Arc::clone(&engine.pages);
+        let at_end = pipelines.clone();
+        let crawls = Crawls::new(CrawlsParts {
+            rooms: Arc::clone(&engine.pages),
+            robots: engine.robots,
+            sitemaps: engine.sitemaps,
+            store: Arc::clone(&store),
+            webhooks: Arc::clone(&webhooks),
+            billing: billing.clone(),
+            tariff: Tariff::PayAsYouGo(prices),
+            clock: Clock::wall(),
+            data: paths.data.clone(),
+            snapshot: Arc::new(move || plugins.snapshot()),
+            write_entry: trawl_wire::write_entry,
+            replan: Arc::new(move |request, record, registry| {
+                let ways = trawl_wire::RequestDefaults {
+                    pools: &known_pools,
+                    router,
+                    terms: record.terms,
+                    model: known_model(&page_engine),
+                };
+                trawl_wire::crawl_plan(request, &record.verb, registry, ways)
+            }),
+            at_end: Arc::new(move |crawls, ending| {
+                let pipelines = at_end.clone();
+                Box::pin(async move { pipelines.at_end(crawls, ending).await })
+            }),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+            last_call: last_call.clone(),
+        });
+        Ok(Arc::new(Self {
+            pools,
+            config,
+            crawls,
+            prices,
+            plugins: engine.plugins,
+            page_engine: engine.pages,
+            egress: engine.egress,
+            renderer: engine.renderer,
+            billing,
+            pipelines,
+            webhooks,
+            store,
+            tasks,
+            stop,
+            last_call,
+            in_flight: TaskTracker::new(),
+            settled: CancellationToken::new(),
+            page_cache,
+            health: Mutex::default(),
+            browser_health: Mutex::default(),
+            started: Instant::now(),
+            data: paths.data.clone(),
+            admin_key,
+        }))
+    }
+
+    /// Accounts and balances.
+    pub fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    /// The admin key, if this process created it. It is shown once.
+    pub fn new_admin_key(&self) -> Option<&Secret> {
+        self.admin_key.new.as_ref()
+    }
+
+    /// Makes the server stop: it accepts no new work and shuts down.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+/// Starts billing and stores the prices in the price history if they have changed.
+async fn start_billing(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    tasks: &TaskTracker,
+) -> anyhow::Result<Billing> {
+    let billing = Billing::start(Arc::clone(store), Clock::wall(), tasks)
+        .await?
+        .with_seat_prices(seat_prices(config)?);
+    billing.keep_prices(&settings::price_list(config)?).await?;
+    Ok(billing)
+}
+
+/// Opens the page cache unless it is disabled. The server also runs without it if it cannot be
+/// opened.
+async fn open_page_cache(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCache>>> {
+    if config.cache.size_mib == 0 {
+        return Ok(None);
+    }
+    let config = CacheConfig {
+        folder: cache::folder(data),
+        bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
+        memory_bytes_max: config.cache.memory_mib.saturating_mul(1 << 20),
+        clock: Clock::wall(),
+    };
+    let opened = tokio::task::spawn_blocking(move || PageCache::open(config)).await?;
+    Ok(opened
+        .inspect_err(|error| tracing::warn!(error = %error, "cannot open the page cache, pages are not cached"))
+        .ok())
+}
+
+fn known_model(engine: &PageEngine) -> Option<KnownModel<'_>> {
+    engine.ai.as_ref().map(|ai| KnownModel {
+        name: ai.name(),
+        size: ai.size(),
+    })
+}
+
+fn plugins_status(plugins: &Plugins) -> serde_json::Value {
+    serde_json::to_value(plugins.status()).unwrap_or_default()
+}

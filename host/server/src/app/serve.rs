@@ -1,0 +1,95 @@
+//! Serving: background tasks, the HTTP listener, and the order in which both stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use trawl_api::Service;
+use trawl_control::ControlHandler;
+
+use super::{App, balance_events, plugins_status};
+
+impl App {
+    /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for
+    /// those in flight, and closes the store.
+    ///
+    /// # Errors
+    /// The control socket cannot be created, or the listener fails.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
+        self.egress.refuse_listener(listener.local_addr()?);
+        self.start_control()?;
+        self.tasks
+            .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
+        let webhooks = Arc::clone(&self.webhooks);
+        self.tasks
+            .spawn(webhooks.run(Arc::clone(&self.egress), self.stop.clone()));
+        self.start_billing_tasks().await;
+        self.crawls
+            .recover()
+            .await
+            .context("cannot resume the crawls of the last run of the server")?;
+        self.spawn_until_stop(trawl_telemetry::keep_up());
+        self.serve_http(listener).await?;
+        self.close().await;
+        Ok(())
+    }
+
+    /// Listens on the control socket, which the command line uses.
+    fn start_control(&self) -> anyhow::Result<()> {
+        let plugins = Arc::clone(&self.plugins);
+        let handler = ControlHandler {
+            billing: self.billing.clone(),
+            plugins: Arc::new(move || plugins_status(&plugins)),
+        };
+        Ok(trawl_control::listen(
+            &self.data,
+            handler,
+            self.stop.clone(),
+            &self.tasks,
+        )?)
+    }
+
+    async fn start_billing_tasks(&self) {
+        self.tasks.spawn(balance_events::forward(
+            self.billing.clone(),
+            Arc::clone(&self.webhooks),
+            self.settled.clone(),
+        ));
+        let billing = self.billing.clone();
+        self.spawn_until_stop(async move { billing.keep_key_uses().await });
+        // Before crawls resume: those under the Unlimited plan need its slots.
+        self.billing.renew_due().await;
+        let billing = self.billing.clone();
+        self.spawn_until_stop(async move { billing.keep_seats().await });
+    }
+
+    /// Runs a task that is cancelled when the server stops.
+    fn spawn_until_stop(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            stop.run_until_cancelled(task).await;
+        });
+    }
+
+    async fn serve_http(self: &Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
+        let service = Arc::clone(self) as Arc<dyn Service>;
+        let router = trawl_api::router(service).into_make_service_with_connect_info::<SocketAddr>();
+        let drained = CancellationToken::new();
+        let serving =
+            axum::serve(listener, router).with_graceful_shutdown(drained.clone().cancelled_owned());
+        let draining = async {
+            let left = self.drain().await;
+            drained.cancel();
+            // `serving` ends earlier if the last connection closes before that.
+            tokio::time::sleep(left).await;
+        };
+        tokio::select! {
+            served = serving.into_future() => served?,
+            () = draining => {}
+        }
+        Ok(())
+    }
+}

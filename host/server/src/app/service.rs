@@ -1,0 +1,104 @@
+//! The server as the HTTP interface sees it.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+
+use trawl_api::{Health, Run, Service};
+use trawl_billing::{Account, Billing, Tariff};
+use trawl_crawl::Crawls;
+use trawl_crawl::pipeline::Pipelines;
+use trawl_engine::page::Payer;
+use trawl_model::Terms;
+use trawl_plan::{ConfiguredPool, RouterMode};
+use trawl_store::Store;
+use trawl_wire::KnownModel;
+
+use super::run::AppRun;
+use super::{App, known_model, plugins_status, settings};
+
+impl Service for App {
+    fn billing(&self) -> &Billing {
+        &self.billing
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn pools(&self) -> &[ConfiguredPool] {
+        &self.pools
+    }
+
+    fn requests_per_minute(&self) -> u32 {
+        self.config.limits.requests_per_minute
+    }
+
+    fn is_draining(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    fn in_flight(&self) -> &TaskTracker {
+        &self.in_flight
+    }
+
+    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+        let tariff = match terms {
+            Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
+            Terms::Unlimited => Tariff::FlatRate,
+        };
+        let in_flight = self.config.limits.pages_in_flight.max(1);
+        let payer = Payer {
+            billing: self.billing.clone(),
+            account: account.id.clone(),
+            run_id: request_id.to_owned(),
+            tariff,
+        };
+        Arc::new(AppRun::new(
+            Arc::clone(&self.page_engine),
+            self.plugins.snapshot(),
+            payer,
+            in_flight,
+        ))
+    }
+
+    fn crawls(&self) -> &Crawls {
+        &self.crawls
+    }
+
+    fn pipelines(&self) -> &Pipelines {
+        &self.pipelines
+    }
+
+    fn model(&self) -> Option<KnownModel<'_>> {
+        known_model(&self.page_engine)
+    }
+
+    fn plugins(&self) -> Value {
+        plugins_status(&self.plugins)
+    }
+
+    fn is_admin(&self, key: &str) -> bool {
+        self.admin_key.is(key)
+    }
+
+    fn providers(&self) -> Value {
+        let providers = self.page_engine.routing.providers();
+        let status = providers.map(|providers| providers.status(&self.plugins.snapshot()));
+        json!({ "providers": status.unwrap_or_default() })
+    }
+
+    fn router_default(&self) -> RouterMode {
+        settings::router_default(&self.config)
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        Box::pin(self.cached_health())
+    }
+}

@@ -1,0 +1,274 @@
+//! Converts the configuration into the settings of each component.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use trawl_billing::{Prices, SeatPrices};
+use trawl_engine::ai::{AiConfig, TokenPrices};
+use trawl_engine::providers::PooledKeys;
+use trawl_model::{ModelSize, Nanodollars};
+use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
+use trawl_net::robots;
+use trawl_plan::{ConfiguredPool, Pool, RouterMode};
+use trawl_render::RenderConfig;
+
+use crate::config::{Config, ProxySettings, RouterDefault};
+
+/// Proxies and the private networks that may be reached.
+pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
+    let mut pools: BTreeMap<String, PoolConfig> = BTreeMap::new();
+    for proxy in &config.egress.proxy {
+        let name = pool(proxy)?.name();
+        let price_per_gigabyte = price(
+            &format!("dollars_per_gigabyte of pool `{name}`"),
+            &proxy.dollars_per_gigabyte,
+        )?;
+        let url = Url::parse(&proxy.url)
+            .with_context(|| format!("a proxy of pool `{name}` has an invalid `url`"))?;
+        let pool = pools.entry(name.to_owned()).or_insert_with(|| PoolConfig {
+            proxies: Vec::new(),
+            price_per_gigabyte,
+        });
+        anyhow::ensure!(
+            pool.price_per_gigabyte == price_per_gigabyte,
+            "the proxies of pool `{name}` have different prices; set one `dollars_per_gigabyte` for the pool"
+        );
+        pool.proxies.push(UpstreamProxy {
+            url,
+            country: country(proxy),
+        });
+    }
+    let grants = config
+        .egress
+        .proxy
+        .iter()
+        .filter_map(|proxy| Url::parse(&proxy.url).ok())
+        .collect();
+    let allow_private = AllowList::new(config.egress.allow_private.clone());
+    Ok(EgressConfig {
+        allow_private,
+        pools,
+        grants,
+        ..EgressConfig::default()
+    })
+}
+
+/// The operator's provider credentials, from the environment and the configured file.
+///
+/// # Errors
+/// The credentials file cannot be read, or other users may read it.
+pub fn pooled_keys(config: &Config) -> anyhow::Result<PooledKeys> {
+    let settings = &config.providers;
+    let environment = settings.environment.0.iter().cloned();
+    PooledKeys::read(environment, settings.credentials_file.as_deref())
+        .context("cannot read the credentials of providers")
+}
+
+/// The language model; `None` if none is configured.
+pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
+    let Some(ai) = &config.ai else {
+        return Ok(None);
+    };
+    let base = Url::parse(&ai.base)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .with_context(|| {
+            format!(
+                "ai.base is `{}`; write a URL such as \"http://127.0.0.1:8080/v1\"",
+                ai.base
+            )
+        })?;
+    anyhow::ensure!(
+        base.username().is_empty() && base.password().is_none() && base.query().is_none(),
+        "ai.base has a user name, a password or a query; put the key in the variable that ai.key_env names"
+    );
+    anyhow::ensure!(
+        !ai.model.trim().is_empty(),
+        "ai.model is empty; write the model's name"
+    );
+    let is_valid = ai.context_tokens > 0
+        && ai.answer_tokens > 0
+        && ai.timeout > 0
+        && ai.requests_in_flight > 0;
+    anyhow::ensure!(
+        is_valid,
+        "ai.context_tokens, ai.answer_tokens, ai.timeout and ai.requests_in_flight must be at least 1"
+    );
+    let key = match &ai.key_env {
+        None => None,
+        Some(name) => Some(pooled_keys(config)?.one(name).with_context(|| {
+            format!("ai.key_env names `{name}`, which is neither in the environment nor in providers.credentials_file")
+        })?),
+    };
+    Ok(Some(AiConfig {
+        base,
+        model: ai.model.trim().to_owned(),
+        key,
+        prices: TokenPrices {
+            question: price(
+                "ai.dollars_per_million_question_tokens",
+                &ai.dollars_per_million_question_tokens,
+            )?,
+            answer: price(
+                "ai.dollars_per_million_answer_tokens",
+                &ai.dollars_per_million_answer_tokens,
+            )?,
+        },
+        size: ModelSize {
+            context_tokens: ai.context_tokens,
+            answer_tokens: ai.answer_tokens,
+        },
+        timeout: Duration::from_secs(ai.timeout.into()),
+        in_flight: ai.requests_in_flight,
+    }))
+}
+
+/// Router mode of a request without a `router` object.
+pub(super) fn router_default(config: &Config) -> RouterMode {
+    match config.providers.default_mode {
+        RouterDefault::Off => RouterMode::Off,
+        RouterDefault::Fallback => RouterMode::Fallback,
+    }
+}
+
+/// The browser; `None` if it is disabled.
+pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
+    let browser = &config.browser;
+    (browser.tabs > 0).then(|| RenderConfig {
+        program: browser.program.clone(),
+        search_path: browser.search_path.clone(),
+        user: browser.user.clone(),
+        no_sandbox: browser.no_sandbox,
+        tabs_max: browser.tabs,
+        pages_per_process: browser.pages_per_process.max(1),
+        process_age_max: Duration::from_secs(browser.minutes_per_process.max(1) * 60),
+        process_bytes_max: browser.memory_mib.max(256) << 20,
+        ..RenderConfig::default()
+    })
+}
+
+/// The pools with at least one proxy, and their countries.
+pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
+    let mut pools: BTreeMap<Pool, Vec<String>> = BTreeMap::new();
+    for proxy in &config.egress.proxy {
+        pools
+            .entry(pool(proxy)?)
+            .or_default()
+            .extend(country(proxy));
+    }
+    let pools = pools.into_iter();
+    Ok(pools
+        .map(|(pool, countries)| ConfiguredPool { pool, countries })
+        .collect())
+}
+
+/// The product token. RFC 9309 section 2.2.1 allows no other characters: a token with others would
+/// match no group of a robots.txt.
+pub(super) fn robots_token(config: &Config) -> anyhow::Result<String> {
+    let token = config.egress.robots_token.as_deref();
+    let token = token.unwrap_or(robots::TOKEN_DEFAULT);
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-' || byte == b'_';
+    anyhow::ensure!(
+        !token.is_empty() && token.bytes().all(is_part),
+        "egress.robots_token is `{token}`; write letters, `-` and `_` only, such as \"Trawl\""
+    );
+    Ok(token.to_owned())
+}
+
+fn country(proxy: &ProxySettings) -> Option<String> {
+    proxy.country.as_ref().map(|code| code.to_ascii_uppercase())
+}
+
+/// The prices of pay-as-you-go use.
+///
+/// # Errors
+/// One of them is not a price.
+pub fn prices(config: &Config) -> anyhow::Result<Prices> {
+    Ok(Prices {
+        gigabyte: price("prices.gigabyte", &config.prices.gigabyte)?,
+        cpu_minute: price("prices.cpu_minute", &config.prices.cpu_minute)?,
+        stored_gigabyte: price("prices.stored_gigabyte", &config.prices.stored_gigabyte)?,
+        own_key_percent: config.prices.own_key_percent,
+        own_key_least: price("prices.own_key_least", &config.prices.own_key_least)?,
+        pooled_percent: config.prices.pooled_percent,
+    })
+}
+
+/// The prices of seats.
+///
+/// # Errors
+/// One of them is not a price, or their steps are inconsistent.
+pub fn seat_prices(config: &Config) -> anyhow::Result<SeatPrices> {
+    let steps = config.unlimited.seat_prices.iter().map(|step| {
+        let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
+        Ok((step.from, dollars))
+    });
+    let steps = steps.collect::<anyhow::Result<_>>()?;
+    SeatPrices::new(steps)
+        .map_err(|reason| anyhow::anyhow!("unlimited.seat_prices is invalid: {reason}"))
+}
+
+/// All prices as one object with exact decimal amounts, as the price history stores them.
+pub(super) fn price_list(config: &Config) -> anyhow::Result<Value> {
+    let prices = prices(config)?;
+    let pools = egress(config)?.pools.into_iter();
+    let pools: Map<String, Value> = pools
+        .map(|(name, pool)| (name, pool.price_per_gigabyte.dollars_text().into()))
+        .collect();
+    let seats = config.unlimited.seat_prices.iter().map(|step| {
+        let dollars = price("a price of unlimited.seat_prices", &step.dollars)?;
+        Ok(json!({"from": step.from, "dollars": dollars.dollars_text()}))
+    });
+    let model = ai(config)?.map(|model| {
+        json!({
+            "dollars_per_million_question_tokens": model.prices.question.dollars_text(),
+            "dollars_per_million_answer_tokens": model.prices.answer.dollars_text(),
+        })
+    });
+    Ok(json!({
+        "ai": model,
+        "gigabyte": prices.gigabyte.dollars_text(),
+        "cpu_minute": prices.cpu_minute.dollars_text(),
+        "stored_gigabyte": prices.stored_gigabyte.dollars_text(),
+        "own_key_percent": prices.own_key_percent,
+        "own_key_least": prices.own_key_least.dollars_text(),
+        "pooled_percent": prices.pooled_percent,
+        "pools": pools,
+        "seats": seats.collect::<anyhow::Result<Vec<_>>>()?,
+    }))
+}
+
+fn pool(proxy: &ProxySettings) -> anyhow::Result<Pool> {
+    [
+        Pool::Standard,
+        Pool::Isp,
+        Pool::Residential,
+        Pool::Unlimited,
+    ]
+    .into_iter()
+    .find(|pool| pool.name() == proxy.pool)
+    .with_context(|| {
+        format!(
+            "unknown pool `{}`, expected standard, isp, residential or unlimited",
+            proxy.pool
+        )
+    })
+}
+
+fn price(name: &str, text: &str) -> anyhow::Result<Nanodollars> {
+    if text.is_empty() {
+        return Ok(Nanodollars::ZERO);
+    }
+    Nanodollars::parse_dollars(text)
+        .filter(|price| *price >= Nanodollars::ZERO)
+        .with_context(|| {
+            format!("{name} is `{text}`; write dollars such as \"0.5\", with at most nine decimals")
+        })
+}

@@ -1,0 +1,89 @@
+//! Settings from configuration text.
+
+use super::*;
+
+fn read(text: &str) -> Config {
+    toml::from_str(text).expect("a configuration")
+}
+
+#[test]
+fn every_price_is_in_the_list() {
+    let default = price_list(&Config::default()).expect("prices");
+    assert_eq!(
+        (&default["gigabyte"], &default["cpu_minute"]),
+        (&json!("1"), &json!("0.0001"))
+    );
+    assert_eq!(default["seats"][3], json!({"from": 50, "dollars": "14.5"}));
+    assert_eq!(default["pools"], json!({}));
+    assert_eq!(default["ai"], Value::Null);
+    let model = "[ai]\nbase = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\ndollars_per_million_answer_tokens = \"0.60\"";
+    let with_model = price_list(&read(model)).expect("prices");
+    assert_eq!(with_model["ai"]["dollars_per_million_answer_tokens"], "0.6");
+    let own = read(
+        "[prices]\ngigabyte = \"2.50\"\npooled_percent = 5\n[[egress.proxy]]\npool = \"isp\"\nurl = \"http://p.example:1\"\ndollars_per_gigabyte = \"4\"",
+    );
+    let own = price_list(&own).expect("prices");
+    assert_eq!(
+        (&own["gigabyte"], &own["pooled_percent"], &own["pools"]),
+        (&json!("2.5"), &json!(5), &json!({"isp": "4"}))
+    );
+    assert_ne!(own, default);
+}
+
+#[test]
+fn an_incomplete_model_is_refused() {
+    assert!(ai(&Config::default()).expect("none").is_none());
+    const MODEL: &str = "[ai]\nbase = \"http://127.0.0.1:8080/v1\"\nmodel = \"m\"\n";
+    let found = ai(&read(MODEL)).expect("a model").expect("a model");
+    assert_eq!((found.model.as_str(), found.in_flight), ("m", 4));
+    assert_eq!(found.prices, TokenPrices::default());
+    let priced = "dollars_per_million_question_tokens = \"0.15\"\nkey_env = \"AI_KEY\"";
+    let mut config = read(&format!("{MODEL}{priced}"));
+    let refusal = ai(&config).expect_err("no key").to_string();
+    assert!(refusal.contains("ai.key_env names `AI_KEY`"), "{refusal}");
+    let variable = ("AI_KEY".to_owned(), "canary".to_owned());
+    config.providers.environment = crate::config::Environment(vec![variable]);
+    let found = ai(&config).expect("a model").expect("a model");
+    assert_eq!(found.prices.question, Nanodollars(150_000_000));
+    assert!(!format!("{found:?}").contains("canary"));
+    for (wrong, reason) in [
+        (MODEL.replace("http:", "ftp:"), "ai.base is"),
+        (MODEL.replace("127", "user:secret@127"), "a user name"),
+        (MODEL.replace("\"m\"", "\" \""), "ai.model is empty"),
+        (format!("{MODEL}timeout = 0"), "must be at least 1"),
+        (
+            format!("{MODEL}dollars_per_million_answer_tokens = \"x\""),
+            "write dollars such as",
+        ),
+    ] {
+        let refusal = ai(&read(&wrong)).expect_err("refused").to_string();
+        assert!(
+            refusal.contains(reason) && !refusal.contains("secret"),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn seat_prices_have_defaults_and_can_be_set() {
+    let default = seat_prices(&Config::default()).expect("prices");
+    assert_eq!(default, SeatPrices::default());
+    let own = read(
+        "[unlimited]\nseat_prices = [{ from = 1, dollars = \"9.99\" }, { from = 5, dollars = \"8\" }]",
+    );
+    let own = seat_prices(&own).expect("prices");
+    assert_eq!(own.month(4), Nanodollars(39_960_000_000));
+    assert_eq!(own.month(5), Nanodollars(40_000_000_000));
+    for (wrong, reason) in [
+        ("[]", "no step"),
+        ("[{ from = 2, dollars = \"1\" }]", "begin at 1"),
+        (
+            "[{ from = 1, dollars = \"lots\" }]",
+            "write dollars such as",
+        ),
+    ] {
+        let config = read(&format!("[unlimited]\nseat_prices = {wrong}"));
+        let refusal = seat_prices(&config).expect_err("refused").to_string();
+        assert!(refusal.contains(reason), "{refusal}");
+    }
+}

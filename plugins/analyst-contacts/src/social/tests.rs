@@ -1,0 +1,122 @@
+//! URLs that are profiles, and URLs that are not.
+
+use super::*;
+
+#[test]
+fn profiles_have_a_canonical_url() {
+    for (address, expected) in [
+        (
+            "https://facebook.com/acme/?ref=bookmarks",
+            "facebook https://www.facebook.com/acme",
+        ),
+        (
+            "https://m.facebook.com/profile.php?id=100",
+            "facebook https://www.facebook.com/profile.php?id=100",
+        ),
+        (
+            "https://www.facebook.com/pages/Acme/123/",
+            "facebook https://www.facebook.com/pages/Acme/123",
+        ),
+        (
+            "http://instagram.com/acme.de/?hl=de",
+            "instagram https://www.instagram.com/acme.de",
+        ),
+        ("https://twitter.com/acme", "x https://x.com/acme"),
+        (
+            "https://de.linkedin.com/company/acme/about/",
+            "linkedin https://www.linkedin.com/company/acme",
+        ),
+        (
+            "https://www.linkedin.com/in/jo-do-1?trk=x",
+            "linkedin https://www.linkedin.com/in/jo-do-1",
+        ),
+        (
+            "https://www.youtube.com/@acme/videos",
+            "youtube https://www.youtube.com/@acme",
+        ),
+        (
+            "https://youtube.com/channel/UCabc",
+            "youtube https://www.youtube.com/channel/UCabc",
+        ),
+        (
+            "https://www.tiktok.com/@acme?lang=de",
+            "tiktok https://www.tiktok.com/@acme",
+        ),
+        (
+            "https://www.pinterest.de/acme/",
+            "pinterest https://www.pinterest.com/acme",
+        ),
+        ("https://github.com/acme", "github https://github.com/acme"),
+        (
+            "https://www.xing.com/pages/acme",
+            "xing https://www.xing.com/pages/acme",
+        ),
+        ("https://vk.com/acme", "vk https://vk.com/acme"),
+        ("https://t.me/acme_bot", "telegram https://t.me/acme_bot"),
+        (
+            "https://wa.me/4915112345678?text=hi",
+            "whatsapp https://wa.me/4915112345678",
+        ),
+        (
+            "https://api.whatsapp.com/send?phone=%2B49151123",
+            "whatsapp https://wa.me/49151123",
+        ),
+        ("https://discord.gg/abc", "discord https://discord.gg/abc"),
+        (
+            "https://discord.com/invite/abc",
+            "discord https://discord.com/invite/abc",
+        ),
+        (
+            "https://www.threads.net/@acme",
+            "threads https://www.threads.net/@acme",
+        ),
+        (
+            "https://bsky.app/profile/acme.bsky.social",
+            "bluesky https://bsky.app/profile/acme.bsky.social",
+        ),
+        (
+            "https://medium.com/@acme",
+            "medium https://medium.com/@acme",
+        ),
+        (
+            "https://mastodon.social/@acme",
+            "mastodon https://mastodon.social/@acme",
+        ),
+    ] {
+        let social = profile(&Url::parse(address).unwrap(), false).unwrap();
+        assert_eq!(
+            format!("{} {}", social.network, social.url),
+            expected,
+            "{address}"
+        );
+    }
+}
+
+#[test]
+fn share_links_and_other_pages_are_no_profiles() {
+    for address in [
+        "https://www.facebook.com/sharer/sharer.php?u=x",
+        "https://twitter.com/intent/tweet?text=x",
+        "https://x.com/share?url=x",
+        "https://www.linkedin.com/shareArticle?url=x",
+        "https://www.linkedin.com/",
+        "https://www.youtube.com/watch?v=abc",
+        "https://pinterest.com/pin/create/button/?url=x",
+        "https://t.me/share/url?url=x",
+        "https://wa.me/?text=x",
+        "https://api.whatsapp.com/send?text=x",
+        "https://github.com/features",
+        "https://github.com/acme/toolkit",
+        "https://medium.com/acme/some-post",
+        "https://vk.com/share.php?url=x",
+        "https://example.com/@acme",
+        "https://bsky.app/intent/compose",
+        "https://x.com/acme/status/12",
+    ] {
+        assert_eq!(
+            profile(&Url::parse(address).unwrap(), false),
+            None,
+            "{address}"
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! Looks for the tools that some tests need. A test whose tool is missing is compiled as ignored,
+//! with the reason, because the test runner cannot mark a test as ignored while it runs.
+//!
+//! - `no_browser`: there is no browser. Otherwise `TRAWL_TEST_BROWSER` is its path.
+//! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// File names of browsers, best first: the names and the order of the server's own search.
+const BROWSERS: [&str; 5] = [
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+
+/// Where `cargo xtask apps` puts the applications, relative to this crate.
+const APPS: &str = "../target/apps";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    find_browser();
+    find_apps();
+}
+
+fn find_browser() {
+    println!("cargo::rustc-check-cfg=cfg(no_browser)");
+    let path = variable("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    // The server's own setting. As in the server, a wrong path is not replaced by a search.
+    let browser = match variable("TRAWL_BROWSER") {
+        Some(browser) => Some(PathBuf::from(browser)).filter(|browser| browser.is_file()),
+        None => search(&folders),
+    };
+    if let Some(browser) = browser {
+        println!("cargo::rustc-env=TRAWL_TEST_BROWSER={}", browser.display());
+        watch(&browser);
+        return;
+    }
+    println!("cargo::rustc-cfg=no_browser");
+    // While a watched file is missing, cargo runs this script and compiles the tests at every
+    // build. It watches the search path instead, which changes when a browser is installed.
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        watch(folder);
+    }
+}
+
+/// The first browser of the search path.
+fn search(folders: &[PathBuf]) -> Option<PathBuf> {
+    let candidates = BROWSERS
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+fn find_apps() {
+    println!("cargo::rustc-check-cfg=cfg(no_apps)");
+    let apps = Path::new(APPS);
+    if !apps.is_dir() {
+        println!("cargo::rustc-cfg=no_apps");
+    }
+    watch(apps);
+}
+
+fn watch(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a build script gets its input from the environment"
+)]
+fn variable(name: &str) -> Option<OsString> {
+    println!("cargo::rerun-if-env-changed={name}");
+    env::var_os(name)
+}

@@ -1,0 +1,173 @@
+//! What a site may request of a crawl (robots.txt, sitemaps), and the webhooks of a crawl.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use trawl_tests::{FakeSite, TestApp};
+
+/// A webhook receiver that records event name and body of each request.
+struct Receiver {
+    address: SocketAddr,
+    events: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl Receiver {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&events);
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(receive(BufReader::new(socket), Arc::clone(&log)));
+            }
+        });
+        Self { address, events }
+    }
+
+    /// The events received, as soon as there are `count`.
+    async fn has(&self, count: usize) -> Vec<(String, Value)> {
+        for _ in 0..1_000 {
+            let events = self.events.lock().unwrap().clone();
+            if events.len() >= count {
+                return events;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("only {:?} came", self.events.lock().unwrap());
+    }
+}
+
+async fn receive(mut socket: BufReader<TcpStream>, log: Arc<Mutex<Vec<(String, Value)>>>) {
+    loop {
+        let (mut event, mut len) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            match socket.read_line(&mut line).await {
+                Ok(read) if read > 0 => {}
+                _ => return,
+            }
+            let line = line.trim_end();
+            match line.split_once(": ") {
+                Some(("x-trawl-event", name)) => event = name.to_owned(),
+                Some(("content-length", text)) => len = text.parse().unwrap(),
+                Some(("x-trawl-signature", text)) => assert!(text.starts_with("t="), "{text}"),
+                _ if line.is_empty() => break,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; len];
+        if socket.read_exact(&mut body).await.is_err() {
+            return;
+        }
+        let body = serde_json::from_slice(&body).unwrap();
+        log.lock().unwrap().push((event, body));
+        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        let _ = socket.write_all(answer).await;
+    }
+}
+
+fn link(to: &str) -> String {
+    format!("<a href=\"{to}\">{to}</a>")
+}
+
+async fn crawled(app: &TestApp, request: &Value) -> Vec<Value> {
+    let answer = app.post("/crawl", &[], request).await;
+    answer.json().as_array().unwrap().clone()
+}
+
+fn paths(site: &FakeSite, entries: &[Value]) -> BTreeSet<String> {
+    let root = site.url("");
+    let url = |entry: &Value| entry["url"].as_str().unwrap().replace(&root, "");
+    entries.iter().map(url).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn robots_txt_applies_by_user_agent_and_lists_sitemaps() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let robots = format!(
+        "User-agent: Sneaky\nAllow: /\n\nUser-agent: trawl\nDisallow: /private\nSitemap: {}\n",
+        site.url("/map.xml")
+    );
+    site.put("/robots.txt", "text/plain", robots);
+    let map = format!(
+        "<urlset><url><loc>{}</loc></url><url><loc>{}</loc></url></urlset>",
+        site.url("/hidden"),
+        site.url("/private/map")
+    );
+    site.put("/map.xml", "application/xml", map);
+    let start = format!("{}{}", link("/open"), link("/private/x"));
+    let url = site.put("/start", "text/html", start);
+    for path in ["/open", "/hidden", "/private/x", "/private/map"] {
+        site.put(path, "text/html", format!("<p>{path}"));
+    }
+    let request =
+        json!({"url": url, "request": "http", "user_agent": "Sneaky/1.0", "sitemap": true});
+    let entries = crawled(&app, &request).await;
+    let expected = ["/start", "/open", "/hidden"].map(str::to_owned);
+    assert_eq!(paths(&site, &entries), BTreeSet::from(expected));
+    assert!(!site.requests().iter().any(|head| head.contains("/private")));
+    let rude = json!({"url": url, "request": "http", "respect_robots": false});
+    assert!(paths(&site, &crawled(&app, &rude).await).contains("/private/x"));
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_sends_its_webhooks() {
+    let (app, site, receiver) = (
+        TestApp::start().await,
+        FakeSite::start().await,
+        Receiver::start().await,
+    );
+    site.put("/robots.txt", "text/plain", "");
+    let url = site.put("/start", "text/html", link("/next"));
+    site.put("/next", "text/html", "<p>the end");
+    let request = json!({
+        "url": url, "request": "http", "return_format": "text", "headers": {"authorization": "Bearer canary-secret"},
+        "webhooks": {
+            "destination": format!("http://{}/hook", receiver.address),
+            "on_find": true, "on_find_metadata": true, "on_website_status": true,
+        },
+    });
+    let entries = crawled(&app, &request).await;
+    assert_eq!(entries.len(), 2);
+    assert!(
+        entries.iter().all(|entry| entry.get("headers").is_none()),
+        "{entries:?}"
+    );
+    let events = receiver.has(5).await;
+    let of = |name: &str| -> Vec<&Value> {
+        let named = events.iter().filter(|(event, _)| event == name);
+        named.map(|(_, body)| body).collect()
+    };
+    let (found, metadata, status) = (
+        of("on_find"),
+        of("on_find_metadata"),
+        of("on_website_status"),
+    );
+    assert_eq!((found.len(), metadata.len(), status.len()), (2, 2, 1));
+    let last = found
+        .iter()
+        .find(|body| body["pathname"] == "/next")
+        .unwrap();
+    assert_eq!(last["content"], "the end");
+    assert_eq!(
+        (&last["status_code"], &last["domain"]),
+        (&json!(200), &json!("127.0.0.1"))
+    );
+    assert!(
+        metadata[0]["headers"]["content-type"].is_string(),
+        "{metadata:?}"
+    );
+    assert_eq!(
+        (&status[0]["mode"], &status[0]["links"]),
+        (&json!("complete"), &json!(2))
+    );
+    let sent = format!("{events:?}");
+    assert!(!sent.contains("canary-secret"), "{sent}");
+}

@@ -1,0 +1,256 @@
+//! The endpoints beside `/scrape`.
+
+use reqwest::Method;
+use serde_json::json;
+use trawl_tests::caller::nanodollars;
+
+use super::{texts, world};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_are_returned_without_content() {
+    let (app, site) = world().await;
+    for path in ["/links", "/v1/links"] {
+        let body = json!({"url": site.url("/page"), "return_format": "markdown", "limit": 1});
+        let answer = app.post(path, &[], &body).await;
+        let entry = &answer.json()[0];
+        assert_eq!(
+            (&entry["links"], &entry["content"]),
+            (&json!([site.url("/other")]), &json!(""))
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uploaded_pages_are_transformed() {
+    let (app, site) = world().await;
+    let data = json!([
+        {"html": "<h1>One</h1><a href=x>l</a>", "url": "https://a.example/d/"},
+        {"content": "<p>Two"},
+        {"html": [60, 112, 62, 195, 169]},
+    ]);
+    let answer = app
+        .post(
+            "/transform",
+            &[],
+            &json!({"data": data, "return_format": "markdown"}),
+        )
+        .await;
+    let json = answer.json();
+    assert_eq!(answer.status, 200, "{json}");
+    let contents: Vec<_> = texts(&json["content"])
+        .iter()
+        .map(|text| text.trim().to_owned())
+        .collect();
+    assert_eq!(
+        contents,
+        ["# One\n\n[l](https://a.example/d/x)", "Two", "é"]
+    );
+    assert_eq!(
+        (&json["error"], &json["status"]),
+        (&json!(null), &json!(200))
+    );
+    assert_eq!(json["cost"], json["costs"]);
+    assert_eq!(nanodollars(&json["costs"]["bytes_transferred_cost"]), 0);
+    assert_eq!(
+        nanodollars(&json["costs"]["total_cost"]),
+        100_000_000_000 - app.balance()
+    );
+    assert_eq!(site.connections(), 0);
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credits_are_exact_as_text_and_whole_as_a_number() {
+    let (app, site) = world().await;
+    let before = app.get("/data/credits").await.json();
+    assert_eq!(
+        before,
+        json!({"data": {"credits": "1000000"}, "credits": 1_000_000})
+    );
+    app.fine(json!({"url": site.url("/page"), "return_format": "empty"}))
+        .await;
+    let after = app.get("/data/credits").await.json();
+    let exact: f64 = after["data"]["credits"].as_str().unwrap().parse().unwrap();
+    assert!((exact * 1e5 - app.balance() as f64).abs() < 0.5, "{after}");
+    assert_eq!(after["credits"], 999_999);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sample_site_needs_no_allowed_addresses() {
+    let mut world = trawl_tests::World::new();
+    world.allow_private = &[];
+    let app = trawl_tests::TestApp::of(world).await;
+    let body = json!({"url": "http://sample.trawl.test/", "return_format": "markdown", "return_page_links": true});
+    let entry = app.fine(body).await;
+    assert!(
+        entry["content"]
+            .as_str()
+            .unwrap()
+            .contains("# Harbour Notes"),
+        "{entry}"
+    );
+    for link in texts(&entry["links"]) {
+        app.fine(json!({"url": link})).await;
+    }
+    let (status, _) = app
+        .failure(json!({"url": "http://sample.trawl.test/none"}))
+        .await;
+    assert_eq!(status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_serves_a_real_page_without_a_key() {
+    let (app, _site) = world().await;
+    let answer = app
+        .send(
+            Method::GET,
+            "/health",
+            &[("authorization", "")],
+            String::new(),
+        )
+        .await
+        .unwrap();
+    let health = answer.json();
+    assert_eq!((answer.status, &health["status"]), (200, &json!("ok")));
+    assert_eq!(health["engines"]["http"]["ok"], true);
+    // Health renders the page in a format: without that format it reports an error.
+    let manifest = std::fs::read_to_string(app.world.plugins()).unwrap();
+    std::fs::write(
+        app.world.plugins(),
+        manifest.replace("name = \"markdown\"", "name = \"other\""),
+    )
+    .unwrap();
+    for _ in 0..100 {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let answer = app.get("/health").await;
+        if answer.status == 503 {
+            assert!(
+                answer.json()["engines"]["http"]["error"]
+                    .as_str()
+                    .unwrap()
+                    .contains("markdown")
+            );
+            return;
+        }
+    }
+    panic!("health still reports no problem");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn openapi_and_plugins_are_described() {
+    let (app, site) = world().await;
+    let openapi = app
+        .send(
+            Method::GET,
+            "/openapi.json",
+            &[("authorization", "")],
+            String::new(),
+        )
+        .await
+        .unwrap();
+    let openapi = openapi.json();
+    for path in [
+        "/scrape",
+        "/links",
+        "/transform",
+        "/data/credits",
+        "/plugins",
+        "/health",
+    ] {
+        assert!(openapi["paths"][path].is_object(), "{path}");
+    }
+    app.fine(json!({"url": site.url("/page"), "return_format": "markdown"}))
+        .await;
+    let plugins = app.get("/plugins").await.json();
+    assert_eq!(plugins["generation"], 1);
+    let list = plugins["plugins"].as_array().unwrap();
+    let markdown = list
+        .iter()
+        .find(|plugin| plugin["name"] == "markdown")
+        .unwrap();
+    assert_eq!(
+        (&markdown["kind"], &markdown["calls"], &markdown["traps"]),
+        (&json!("format"), &json!(1), &json!(0))
+    );
+    let closed = app
+        .send(
+            Method::GET,
+            "/plugins",
+            &[("authorization", "")],
+            String::new(),
+        )
+        .await
+        .unwrap();
+    assert_eq!(closed.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_count_requests_and_calls() {
+    let (world, site) = (
+        trawl_tests::World::new(),
+        trawl_tests::FakeSite::start().await,
+    );
+    let server = trawl_tests::ServerProcess::start(world);
+    server
+        .fine(json!({"url": site.url("/page"), "return_format": "markdown"}))
+        .await;
+    let answer = server.get("/metrics").await;
+    let text = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 200);
+    assert!(
+        text.contains("trawl_requests_total{route=\"/scrape\",status=\"200\"} 1"),
+        "{text}"
+    );
+    for counted in ["markdown", "pages", "bytes"] {
+        assert!(text.contains(counted), "{counted}: {text}");
+    }
+    let forwarded = server
+        .send(
+            Method::GET,
+            "/metrics",
+            &[("x-forwarded-for", "1.2.3.4")],
+            String::new(),
+        )
+        .await;
+    assert_eq!(forwarded.unwrap().status, 403);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_path_of_fetch_is_a_url() {
+    let (app, site) = world().await;
+    let path = format!("/fetch/{}?q=1", site.url("/page"));
+    let body =
+        json!({"return_format": "markdown", "metadata": true, "url": "http://elsewhere.example"});
+    let entry = app.post(&path, &[], &body).await.json()[0].clone();
+    assert_eq!(entry["url"], site.url("/page?q=1").as_str());
+    assert!(
+        entry["content"].as_str().unwrap().starts_with("# A page"),
+        "{entry}"
+    );
+    assert_eq!(entry["metadata"]["title"], "A page");
+    let got = app.get(&format!("/v1{path}")).await.json();
+    assert_eq!(
+        (&got[0]["status"], got[0]["metadata"].get("title")),
+        (&json!(200), None)
+    );
+    // Without a scheme the URL is `https`, which this site does not support.
+    let entry = &app
+        .get(&format!("/fetch/{}/page", site.address))
+        .await
+        .json()[0];
+    assert_eq!(entry["url"], format!("https://{}/page", site.address));
+    assert_eq!(entry["status"], 526);
+    for (path, body, part) in [
+        ("/fetch/", json!({}), "url"),
+        ("/fetch/a.example/", json!([]), "Deserialization error"),
+    ] {
+        let answer = app.post(path, &[], &body).await;
+        assert_eq!(answer.status, if path == "/fetch/" { 404 } else { 400 });
+        assert!(
+            path == "/fetch/" || answer.error().contains(part),
+            "{}",
+            answer.error()
+        );
+    }
+    app.assert_settled().await;
+}

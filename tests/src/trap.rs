@@ -1,0 +1,331 @@
+//! A website on loopback with crawler traps, each below a path of its own.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// Number of links on the page `/many`.
+pub const MANY_LINKS: usize = 10_000;
+/// The `Retry-After` of the first response from `/busy/…`.
+pub const BUSY: Duration = Duration::from_secs(1);
+
+/// The site. Its traps are the arms of `answer`.
+pub struct TrapSite {
+    /// The address it listens on.
+    pub address: SocketAddr,
+    visits: Visits,
+    task: JoinHandle<()>,
+}
+
+/// Number of requests by path.
+type Visits = Arc<Mutex<HashMap<String, usize>>>;
+
+/// The response of a trap.
+enum Reply {
+    Html(String),
+    Typed(&'static str, Vec<u8>),
+    To(String),
+    /// 429 with this `Retry-After`.
+    Busy(String),
+    NotFound,
+    /// No response at all.
+    Silence,
+}
+
+impl TrapSite {
+    /// Starts one on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When no port is free.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener");
+        let visits = Visits::default();
+        let known = Arc::clone(&visits);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(BufReader::new(stream), address, Arc::clone(&known)));
+            }
+        });
+        Self {
+            address,
+            visits,
+            task,
+        }
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Number of requests for a path, query included.
+    pub fn visits(&self, path: &str) -> usize {
+        let visits = self.visits.lock();
+        let visits = visits.unwrap_or_else(PoisonError::into_inner);
+        visits.get(path).copied().unwrap_or(0)
+    }
+}
+
+impl Drop for TrapSite {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Serves one connection until it closes.
+async fn serve(mut stream: BufReader<TcpStream>, address: SocketAddr, visits: Visits) {
+    while let Some(target) = target(&mut stream).await {
+        let visit = {
+            let mut visits = visits.lock().unwrap_or_else(PoisonError::into_inner);
+            let visit = visits.entry(target.clone()).or_default();
+            *visit += 1;
+            *visit
+        };
+        let bytes = match answer(&target, visit, address) {
+            Reply::Html(body) => whole(
+                "200 OK",
+                "Content-Type: text/html; charset=utf-8\r\n",
+                body.as_bytes(),
+            ),
+            Reply::Typed(media_type, body) => {
+                whole("200 OK", &format!("Content-Type: {media_type}\r\n"), &body)
+            }
+            Reply::To(location) => whole("302 Found", &format!("Location: {location}\r\n"), b""),
+            Reply::Busy(when) => whole(
+                "429 Too Many Requests",
+                &format!("Retry-After: {when}\r\n"),
+                b"",
+            ),
+            Reply::NotFound => whole("404 Not Found", "Content-Type: text/html\r\n", b"<p>no"),
+            Reply::Silence => std::future::pending().await,
+        };
+        if stream.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The target of the next request.
+async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut target = None;
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        if line.trim_end().is_empty() {
+            return target;
+        }
+        if target.is_none() {
+            target = line.split(' ').nth(1).map(str::to_owned);
+        }
+    }
+}
+
+fn whole(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
+    let path = target.split('?').next().unwrap_or(target);
+    let (first, rest) = path[1..].split_once('/').unwrap_or((&path[1..], ""));
+    match (first, rest) {
+        // Every month links to the next one.
+        ("calendar", month) => {
+            let month: u64 = month.parse().unwrap_or(0);
+            Reply::Html(links([
+                format!("/calendar/{}", month + 1),
+                "/calendar/0".to_owned(),
+            ]))
+        }
+        // Every page has a new session in its links.
+        ("session", "") => {
+            Reply::Html(links(
+                ["a", "b"].map(|branch| format!("{path}?sid={}{branch}", &target[path.len()..].replace("?sid=", ""))),
+            ))
+        }
+        ("redirects", "") => Reply::Html(links(
+            ["/loop/a", "/chain/3", "/chain/99", "/chain/0"].map(str::to_owned),
+        )),
+        ("loop", "a") => Reply::To("/loop/b".to_owned()),
+        ("loop", _) => Reply::To("/loop/a".to_owned()),
+        ("chain", left) => match left.parse::<u32>() {
+            Ok(left) if left > 0 => Reply::To(format!("/chain/{}", left - 1)),
+            _ => Reply::Html("<p>the end of the chain".to_owned()),
+        },
+        // Responds to everything with 200 and deeper links.
+        ("soft", _) => Reply::Html(format!(
+            "<h1>Not found</h1>{}",
+            links([format!("{path}/x"), format!("{path}/y")])
+        )),
+        ("forms", "") => Reply::Html(links([
+            format!("HTTP://{address}/forms/one"),
+            format!("http://0x7F.0.0.1:{}/forms/one#here", address.port()),
+            "/forms/../forms/./one".to_owned(),
+            "one".to_owned(),
+            "/forms/one#there".to_owned(),
+            format!("https://{address}/forms/one"),
+        ])),
+        ("ways", "") => Reply::Html(
+            "<head><a href=one></a><base href=/based/><base href=/wrong/>\
+             <meta http-equiv=refresh content='9; URL=/refreshed'><link rel=canonical href=/canonical></head>\
+             <p><a href='two'>2<div></p><a href=\"/broken/1\"<b>x<table><a href=/broken/2\n>y<iframe src=/framed></iframe>\
+             <!-- <a href=/wrong/1> --><script>'<a href=/wrong/2>'</script><template><a href=/wrong/3></template>\
+             <a href='/wrong/4"
+                .to_owned(),
+        ),
+        ("nofollow", "") => Reply::Html(
+            "<a rel='noopener nofollow' href=/leaf/hidden>1</a><a href=/leaf/shown rel=nofollow>2</a><a href=/leaf/shown>3</a>\
+             <a href=/nofollow/page>4</a>"
+                .to_owned(),
+        ),
+        ("nofollow", _) => Reply::Html(
+            "<meta name=robots content='index, nofollow'><a href=/leaf/deep>1</a>".to_owned(),
+        ),
+        ("many", "") => Reply::Html(links((0..MANY_LINKS).map(|n| format!("/leaf/{n}")))),
+        ("stuck", "") => Reply::Html(links(
+            std::iter::once("/never".to_owned()).chain((0..20).map(|n| format!("/leaf/{n}"))),
+        )),
+        ("never", _) => Reply::Silence,
+        ("busy", "") => Reply::Html(links(["/busy/seconds", "/busy/date"].map(str::to_owned))),
+        ("busy", "seconds") if visit == 1 => Reply::Busy(BUSY.as_secs().to_string()),
+        ("busy", "date") if visit == 1 => Reply::Busy(http_date(soon())),
+        ("maps", name) => map(name, address),
+        ("robots.txt", _) => Reply::Typed(
+            "text/plain",
+            format!("User-agent: *\nAllow: /\nSitemap: http://{address}/maps/index.xml\n").into(),
+        ),
+        ("sitemap.xml", _) => Reply::NotFound,
+        _ => Reply::Html(format!("<p>{path}")),
+    }
+}
+
+/// A sitemap index that lists itself, a plain, a compressed and a text sitemap, and a missing one.
+fn map(name: &str, address: SocketAddr) -> Reply {
+    let set = |path: &str| {
+        format!(
+            "<urlset><url><loc>http://{address}{path}</loc></url><url><loc>not an address</loc></url></urlset>"
+        )
+    };
+    match name {
+        "index.xml" => {
+            let maps = [
+                "index.xml",
+                "plain.xml",
+                "packed.xml.gz",
+                "list.txt",
+                "gone.xml",
+            ];
+            let mut index = String::from("<sitemapindex>");
+            for map in maps {
+                let _ = write!(
+                    index,
+                    "<sitemap><loc>http://{address}/maps/{map}</loc></sitemap>"
+                );
+            }
+            Reply::Typed("application/xml", (index + "</sitemapindex>").into())
+        }
+        "plain.xml" => Reply::Typed("application/xml", set("/leaf/plain").into()),
+        "packed.xml.gz" => {
+            let level = flate2::Compression::fast();
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
+            packed
+                .write_all(set("/leaf/packed").as_bytes())
+                .expect("memory takes all");
+            Reply::Typed(
+                "application/gzip",
+                packed.finish().expect("memory takes all"),
+            )
+        }
+        "list.txt" => Reply::Typed(
+            "text/plain",
+            format!("http://{address}/leaf/listed\n\nhttp://{address}/leaf/plain\n").into(),
+        ),
+        _ => Reply::NotFound,
+    }
+}
+
+fn links(paths: impl IntoIterator<Item = String>) -> String {
+    paths.into_iter().fold(String::new(), |mut page, path| {
+        let _ = writeln!(page, "<a href=\"{path}\">{path}</a>");
+        page
+    })
+}
+
+/// When a busy page is available again. An HTTP date has whole seconds, so one second is added.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the site stands outside the server and has a clock of its own"
+)]
+fn soon() -> SystemTime {
+    SystemTime::now() + BUSY + Duration::from_secs(1)
+}
+
+/// A date in the format of RFC 9110, section 5.6.7.
+fn http_date(time: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [(&str, u64); 12] = [
+        ("Jan", 31),
+        ("Feb", 28),
+        ("Mar", 31),
+        ("Apr", 30),
+        ("May", 31),
+        ("Jun", 30),
+        ("Jul", 31),
+        ("Aug", 31),
+        ("Sep", 30),
+        ("Oct", 31),
+        ("Nov", 30),
+        ("Dec", 31),
+    ];
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let weekday = DAYS[(days % 7) as usize];
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    let (mut year, mut day) = (1970, days);
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let mut month = "";
+    for (name, length) in MONTHS {
+        month = name;
+        let length = length + u64::from(name == "Feb" && is_leap(year));
+        if day < length {
+            break;
+        }
+        day -= length;
+    }
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!(
+        "{weekday}, {:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT",
+        day + 1
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_have_the_http_format() {
+        let date = |seconds| http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(date(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(date(1_709_210_096), "Thu, 29 Feb 2024 12:34:56 GMT");
+        assert_eq!(date(1_735_689_599), "Tue, 31 Dec 2024 23:59:59 GMT");
+    }
+}

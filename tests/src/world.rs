@@ -1,0 +1,189 @@
+//! The folder of one test: plugin manifest, components, data directory, and the settings of its
+//! server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use trawl::config::{AiSettings, BrowserSettings, ProxySettings};
+use trawl_test_guests::Guest;
+
+/// A folder with everything that a server needs. It is removed on drop.
+pub struct World {
+    folder: TempDir,
+    /// Initial balance of the account in dollars, as decimal text.
+    pub dollars: &'static str,
+    /// Private IP ranges that requests may reach.
+    pub allow_private: &'static [&'static str],
+    /// The browser and its settings; the default here is `tabs: 0`, which means no browser.
+    pub browser: BrowserSettings,
+    /// Upstream proxies.
+    pub proxies: Vec<ProxySettings>,
+    /// The language model; none by default.
+    pub ai: Option<AiSettings>,
+    /// Environment variables of the server.
+    pub environment: Vec<(String, String)>,
+    /// Additional configuration of a server that is a child process.
+    pub config: String,
+    /// Value of `RUST_LOG` for the server; inherited when it is empty.
+    pub log: &'static str,
+    /// Base URL of the fake vendors: each provider of the manifest uses its name below it.
+    vendors: Option<String>,
+}
+
+impl World {
+    /// A world with the first-party plugins, 127.0.0.1 allowed, and 100 dollars.
+    ///
+    /// # Panics
+    /// When the plugins are not built: `cargo xtask guests`.
+    pub fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let world = Self {
+            folder,
+            dollars: "100",
+            allow_private: &["127.0.0.1/32"],
+            browser: BrowserSettings {
+                tabs: 0,
+                ..BrowserSettings::default()
+            },
+            proxies: Vec::new(),
+            ai: None,
+            environment: Vec::new(),
+            config: String::new(),
+            log: "",
+            vendors: None,
+        };
+        fs::create_dir(world.data()).expect("a folder for data");
+        // All tests share the cache of compiled components: compiling takes longer than most tests.
+        let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/compiled-plugins");
+        fs::create_dir_all(&compiled).expect("a folder for compiled code");
+        std::os::unix::fs::symlink(compiled, world.data().join("compiled")).expect("a link");
+        world.manifest("");
+        world
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    /// The plugin manifest.
+    pub fn plugins(&self) -> PathBuf {
+        self.path("plugins.toml")
+    }
+
+    /// The path of a file in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a component beside the manifest.
+    pub fn put(&self, guest: &Guest) {
+        self.write(&format!("{}.wasm", guest.name), &guest.build());
+    }
+
+    /// Replaces a file atomically, so that a watcher sees the old or the new content.
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        let new = self.path(&format!(".{name}.new"));
+        fs::write(&new, bytes).expect("a file");
+        fs::rename(new, self.path(name)).expect("a file in its place");
+    }
+
+    /// Writes the manifest: the repository's own entries and `more`.
+    pub fn manifest(&self, more: &str) {
+        self.manifest_without(&[], more);
+    }
+
+    /// Writes the same without the repository's entries for these plugins.
+    fn manifest_without(&self, guests: &[&Guest], more: &str) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let root = root.canonicalize().expect("the checkout");
+        let own = fs::read_to_string(root.join("plugins.toml")).expect("the checkout's manifest");
+        let built = format!("component = \"{}/target/guests/", root.display());
+        let own = own.replace("component = \"target/guests/", &built);
+        let own = match &self.vendors {
+            Some(address) => at_vendors(&own, address),
+            None => own,
+        };
+        let own = without(&own, guests);
+        let wanted = root.join("target/guests/format_markdown.wasm");
+        assert!(
+            wanted.is_file(),
+            "build the plugins first: cargo xtask guests"
+        );
+        self.write("plugins.toml", format!("{own}\n{more}").as_bytes());
+    }
+
+    /// Sends providers to the vendors at this address and sets these credentials in the
+    /// environment.
+    pub fn use_vendors(&mut self, address: std::net::SocketAddr, credentials: &[(&str, &str)]) {
+        self.vendors = Some(format!("http://{address}"));
+        let owned = credentials.iter();
+        self.environment
+            .extend(owned.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.manifest("");
+    }
+
+    /// Adds these plugins to the manifest, each with the lines `more`.
+    pub fn load(&self, guests: &[&Guest], more: &str) {
+        let mut entries = String::new();
+        for guest in guests {
+            self.put(guest);
+            entries += &entry(guest, more);
+        }
+        self.manifest(&entries);
+    }
+}
+
+impl World {
+    /// Adds these plugins to the manifest in place of the repository's plugins of the same kind and
+    /// name.
+    pub fn load_instead(&self, guests: &[&Guest]) {
+        let mut entries = String::new();
+        for guest in guests {
+            self.put(guest);
+            entries += &entry(guest, "");
+        }
+        self.manifest_without(guests, &entries);
+    }
+}
+
+/// The manifest without the entries for these plugins.
+fn without(manifest: &str, guests: &[&Guest]) -> String {
+    let mut rest = String::new();
+    for block in manifest.split_inclusive("\n\n") {
+        let is_for = |guest: &&Guest| {
+            block.contains(&format!("[[{}]]\nname = {:?}\n", guest.kind, guest.name))
+        };
+        if !guests.iter().any(is_for) {
+            rest += block;
+        }
+    }
+    rest
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The manifest with a base URL below this one for each provider.
+fn at_vendors(manifest: &str, address: &str) -> String {
+    let mut lines = Vec::new();
+    let mut is_provider = false;
+    for line in manifest.lines() {
+        lines.push(line.to_owned());
+        is_provider = (is_provider && !line.starts_with('[')) || line == "[[provider]]";
+        if let Some(name) = line.strip_prefix("name = ").filter(|_| is_provider) {
+            lines.push(format!("base = \"{address}/{}\"", name.trim_matches('"')));
+        }
+    }
+    lines.join("\n")
+}
+
+/// The manifest entry of a plugin, with the lines `more`.
+pub fn entry(guest: &Guest, more: &str) -> String {
+    let (kind, name) = (guest.kind, &guest.name);
+    format!("[[{kind}]]\nname = {name:?}\ncomponent = \"{name}.wasm\"\n{more}\n")
+}
